@@ -1,0 +1,1 @@
+//! `ask_user`: puts a question to the person.

@@ -1,0 +1,1 @@
+//! `bash`: runs a shell line in the sandbox.

@@ -1,0 +1,1 @@
+//! `expand`: reads an archived output again, whole or a range of its lines.

@@ -1,0 +1,1 @@
+//! The file tools: `read`, `grep`, `glob`, `edit`, `apply_patch`, `write`.

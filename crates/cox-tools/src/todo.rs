@@ -1,0 +1,1 @@
+//! `todo`: the list of what is to be done, as the model keeps it.

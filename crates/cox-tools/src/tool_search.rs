@@ -1,0 +1,1 @@
+//! `tool_search`: finds deferred tools and brings them into the session.

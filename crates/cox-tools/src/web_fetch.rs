@@ -1,0 +1,1 @@
+//! `web_fetch`: reads a public web page as text.

@@ -1,0 +1,1 @@
+//! Honest shortening: head and tail, cut on line and character boundaries, with the cut stated.

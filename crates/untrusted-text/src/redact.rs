@@ -1,0 +1,1 @@
+//! Secrets that must not be stored or shown, replaced by a marker.
