@@ -1,0 +1,103 @@
+//! `cargo xtask generate`: the reference pages, written from what the binary says about itself.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context as _, bail};
+
+/// Each generated page and the topic that `cox __reference` prints for it.
+const PAGES: &[(&str, &str)] = &[
+    ("docs/reference/cli.md", "cli"),
+    ("docs/reference/config.md", "config"),
+];
+
+/// A generated page.
+pub(crate) struct Page {
+    /// Path from the root of the repository.
+    pub(crate) path: &'static str,
+    /// The whole text.
+    pub(crate) text: String,
+}
+
+/// Writes every page and says which changed.
+pub(crate) fn run(_: &[String]) -> anyhow::Result<ExitCode> {
+    let root = crate::root()?;
+    build(&root)?;
+    for page in pages(&root)? {
+        let path = root.join(page.path);
+        let is_same = fs::read_to_string(&path).is_ok_and(|text| text == page.text);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+        }
+        fs::write(&path, &page.text).with_context(|| format!("write {}", path.display()))?;
+        println!(
+            "{}: {}",
+            page.path,
+            if is_same { "unchanged" } else { "written" }
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns every page as the binary has it now.
+///
+/// Takes the binary that was built beside this one, and builds it only if there is none: a test run of the whole
+/// workspace has just built it.
+pub(crate) fn pages(root: &Path) -> anyhow::Result<Vec<Page>> {
+    let binary = binary()?;
+    if !binary.is_file() {
+        build(root)?;
+    }
+    PAGES
+        .iter()
+        .map(|(path, topic)| {
+            Ok(Page {
+                path,
+                text: printed(&binary, topic)?,
+            })
+        })
+        .collect()
+}
+
+/// Returns where `cox` lies when it is built in the same profile as this program.
+fn binary() -> anyhow::Result<PathBuf> {
+    let me = std::env::current_exe().context("find this program's own path")?;
+    let folder = me.parent().context("a program lies in a folder")?;
+    // Unit tests run from `deps/`, one below the programs.
+    let folder = if folder.ends_with("deps") {
+        folder.parent().unwrap_or(folder)
+    } else {
+        folder
+    };
+    Ok(folder.join(format!("cox{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn build(root: &Path) -> anyhow::Result<()> {
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--package", "cox"])
+        .current_dir(root)
+        .status()
+        .context("start cargo")?;
+    if !status.success() {
+        bail!("`cargo build --package cox` failed, so there is nothing to compare the pages with");
+    }
+    Ok(())
+}
+
+fn printed(binary: &Path, topic: &str) -> anyhow::Result<String> {
+    let output = Command::new(binary)
+        .args(["__reference", topic])
+        .output()
+        .with_context(|| format!("start {}", binary.display()))?;
+    if !output.status.success() {
+        bail!(
+            "`cox __reference {topic}` failed ({}): {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    String::from_utf8(output.stdout).context("the page is not UTF-8")
+}
