@@ -75,7 +75,8 @@ fn binary() -> anyhow::Result<PathBuf> {
     Ok(folder.join(format!("cox{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn build(root: &Path) -> anyhow::Result<()> {
+/// Builds `cox` in the profile that `cargo xtask` runs in.
+pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--package", "cox"])
         .current_dir(root)

@@ -12,7 +12,7 @@ mod openings;
 mod reference;
 mod words;
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::Path, process::ExitCode};
 
 use crate::tree::Tree;
 
@@ -67,7 +67,10 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
 
 /// Checks the repository and prints what it finds.
 pub(crate) fn run(_: &[String]) -> anyhow::Result<ExitCode> {
-    let findings = check_all()?;
+    let root = crate::root()?;
+    let mut findings = check_text(&Tree::read(&root)?);
+    crate::generate::build(&root)?;
+    findings.extend(check_pages(&root)?);
     for finding in &findings {
         eprintln!("{finding}\n");
     }
@@ -83,14 +86,16 @@ pub(crate) fn run(_: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Returns what every check finds, in the order of files and lines.
-fn check_all() -> anyhow::Result<Vec<Finding>> {
-    let root = crate::root()?;
-    let tree = Tree::read(&root)?;
-    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
-    findings.extend(reference::check(&tree, &root)?);
+/// Returns what the checks of the text find, in the order of files and lines.
+fn check_text(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(tree)).collect();
     findings.sort();
-    Ok(findings)
+    findings
+}
+
+/// Returns the reference pages that the binary would write otherwise.
+fn check_pages(root: &Path) -> anyhow::Result<Vec<Finding>> {
+    reference::check(&Tree::read(root)?, root)
 }
 
 /// Returns the lines of a Markdown text with their 1-based numbers, without those inside code fences.
@@ -109,11 +114,20 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_repository_is_tidy() {
-        let findings = check_all().unwrap();
+    #[track_caller]
+    fn assert_none(findings: &[Finding]) {
         let text: Vec<String> = findings.iter().map(Finding::to_string).collect();
         assert!(findings.is_empty(), "\n{}\n", text.join("\n\n"));
+    }
+
+    #[test]
+    fn the_repository_is_tidy() {
+        assert_none(&check_text(&Tree::read(&crate::root().unwrap()).unwrap()));
+    }
+
+    #[test]
+    fn the_reference_pages_say_what_the_binary_says() {
+        assert_none(&check_pages(&crate::root().unwrap()).unwrap());
     }
 
     #[test]
