@@ -1,0 +1,170 @@
+//! Starting a program: its own session, its pipes, and the tie to the life of this process.
+#![allow(unsafe_code, reason = "the lines between fork and exec can only be written as `pre_exec`")]
+
+use std::{
+    io,
+    os::fd::{AsRawFd, OwnedFd, RawFd},
+    path::PathBuf,
+    process::Stdio,
+    time::Duration,
+};
+
+use tokio::{
+    net::unix::pipe,
+    process::{Child, ChildStdin, Command},
+};
+
+use crate::{
+    Output, Program, Stdin, Wrap, spawner,
+    tree::{MARK, Tree},
+};
+
+/// A program that could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no such program, or it may not be executed.
+    #[error("cannot start `{}`", program.display())]
+    Program {
+        /// The program that was to be started; the wrap's, when it is wrapped.
+        program: PathBuf,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder to start in is not there.
+    #[error("cannot start in `{}`: it is not a folder", cwd.display())]
+    Cwd {
+        /// The folder.
+        cwd: PathBuf,
+    },
+    /// The system gave no pipe.
+    #[error("cannot make a pipe for a child process")]
+    Pipe(#[source] io::Error),
+}
+
+/// A program that runs. Dropping it ends the whole tree at once.
+#[derive(Debug)]
+pub struct Running {
+    /// What it reads, when that is a pipe.
+    pub stdin: Option<ChildStdin>,
+    /// What it writes to its output, and to its errors when both are merged.
+    pub stdout: Option<pipe::Receiver>,
+    /// What it writes to its errors, when that is separate.
+    pub stderr: Option<pipe::Receiver>,
+    pub(crate) child: Child,
+    pub(crate) tree: Tree,
+    _wrap: Option<Wrap>,
+}
+
+impl Program {
+    /// Starts the program, in a session of its own. It is killed when this process ends, however that ends.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`] when the program, its folder or a pipe is missing; nothing runs then.
+    pub async fn start(self) -> Result<Running, StartError> {
+        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+            return Err(StartError::Cwd { cwd: cwd.clone() });
+        }
+        let mark = crate::tree::new_mark();
+        let (program, args) = self.argv();
+        let mut command = Command::new(&program);
+        command.args(args).env_clear().envs(self.env.iter()).env(MARK, &mark).kill_on_drop(true);
+        if let Some(wrap) = &self.wrap {
+            command.envs(wrap.env.iter().map(|(name, value)| (name, value)));
+        }
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        command.stdin(if self.stdin == Stdin::Null { Stdio::null() } else { Stdio::piped() });
+        let (stdout, stderr) = match self.output {
+            Output::Merged => {
+                let (read, write) = make_pipe()?;
+                command.stderr(write.try_clone().map_err(StartError::Pipe)?).stdout(write);
+                (read, None)
+            }
+            Output::Separate => {
+                let (out, out_write) = make_pipe()?;
+                let (err, err_write) = make_pipe()?;
+                command.stdout(out_write).stderr(err_write);
+                (out, Some(err))
+            }
+        };
+        let descriptors = match &self.wrap {
+            Some(wrap) => wrap.descriptors.iter().map(|fd| fd.as_raw_fd()).collect(),
+            None => Vec::new(),
+        };
+        before_exec(&mut command, descriptors);
+        let mut child =
+            spawner::spawn(command).await.map_err(|source| StartError::Program { program, source })?;
+        let tree = Tree::new(&child, mark);
+        Ok(Running {
+            stdin: child.stdin.take(),
+            stdout: Some(stdout),
+            stderr,
+            child,
+            tree,
+            _wrap: self.wrap,
+        })
+    }
+}
+
+impl Running {
+    /// Returns the process id of the program, or of what it is wrapped in.
+    pub fn id(&self) -> i32 {
+        self.tree.leader()
+    }
+
+    /// Waits until the program itself has ended; what it left behind may still run.
+    ///
+    /// # Errors
+    ///
+    /// The system's, when it cannot tell.
+    pub async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Ends the whole tree: asks, waits up to `grace`, kills. Returns the process ids of what still runs.
+    pub async fn end(mut self, grace: Duration) -> Vec<i32> {
+        // Input that ends is how many programs are asked to go.
+        drop(self.stdin.take());
+        let outcome = self.tree.end(grace).await;
+        let _reaped = tokio::time::timeout(Duration::from_secs(1), self.child.wait()).await;
+        outcome.survivors
+    }
+}
+
+fn make_pipe() -> Result<(pipe::Receiver, OwnedFd), StartError> {
+    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| StartError::Pipe(error.into()))?;
+    Ok((pipe::Receiver::from_owned_fd(read).map_err(StartError::Pipe)?, write))
+}
+
+/// Arranges what happens in the child between fork and exec.
+fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
+    let parent = rustix::process::getpid();
+    // SAFETY: between fork and exec only async-signal-safe calls may be made: the closure makes plain system calls,
+    // allocates nothing and takes no lock. The descriptors stay open in the parent until the child has started,
+    // because the wrap that owns them lives in the `Running`.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::setsid()?;
+            #[cfg(target_os = "linux")]
+            {
+                use rustix::process::Signal;
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+                // The parent may have ended before the line above: then no signal will ever come.
+                if rustix::process::getppid() != Some(parent) {
+                    return Err(io::Error::from_raw_os_error(libc::ECANCELED));
+                }
+            }
+            for &fd in &descriptors {
+                if libc::fcntl(fd, libc::F_SETFD, 0) == -1 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+    let _ = parent;
+}

@@ -1,0 +1,174 @@
+//! A child with everything it started: who belongs to it, and how all of it ends.
+//!
+//! A process belongs to a tree when it is in the leader's session or group, when its parent belongs to it, or when it
+//! carries the tree's mark in its environment. What cleared its environment *and* left the session *and* lost its
+//! parent can only be claimed when this process adopts orphans ([`adopt_orphans`]); otherwise we cannot prove that it
+//! is ours, and it is left alone.
+
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::process::Child;
+
+#[cfg(target_os = "linux")]
+#[path = "tree/proc.rs"]
+mod table;
+#[cfg(not(target_os = "linux"))]
+#[path = "tree/none.rs"]
+mod table;
+
+/// The variable that marks every process of a tree.
+pub(crate) const MARK: &str = "CHILD_PROCESS_TREE";
+
+/// How long killed processes may take to go.
+const AFTER_KILL: Duration = Duration::from_secs(1);
+
+/// The trees that run now, for telling one's orphans from another's.
+static LIVE: Mutex<Live> =
+    Mutex::new(Live { leaders: BTreeSet::new(), count: 0, adopting: false });
+
+struct Live {
+    leaders: BTreeSet<i32>,
+    count: u64,
+    adopting: bool,
+}
+
+fn live() -> MutexGuard<'static, Live> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes this process the parent of every orphan among its descendants, so that a process that left its session and
+/// cleared its environment can still be found and ended. For a binary, at its start; returns whether the system can.
+pub fn adopt_orphans() -> bool {
+    let adopting = table::become_subreaper();
+    live().adopting = adopting;
+    adopting
+}
+
+/// Returns a mark that no other tree has.
+pub(crate) fn new_mark() -> String {
+    let mut live = live();
+    live.count += 1;
+    let random = RandomState::new().hash_one(live.count);
+    format!("{}.{}.{random:016x}", std::process::id(), live.count)
+}
+
+/// A child and its descendants. Kills them when dropped before they were ended.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    leader: i32,
+    /// When the leader started, in the kernel's ticks since boot; nothing older belongs to the tree.
+    started: u64,
+    mark: String,
+    ended: bool,
+}
+
+/// What came of ending a tree.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// How many processes were still there, the leader not counted, and have been ended.
+    pub(crate) ended: usize,
+    /// Process ids of what could not be ended, ascending.
+    pub(crate) survivors: Vec<i32>,
+}
+
+impl Tree {
+    pub(crate) fn new(child: &Child, mark: String) -> Self {
+        // A child that was never waited for has an id.
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        live().leaders.insert(leader);
+        let started = table::start_of(leader).unwrap_or(0);
+        Self { leader, started, mark, ended: false }
+    }
+
+    pub(crate) fn leader(&self) -> i32 {
+        self.leader
+    }
+
+    /// Ends the tree: asks every process, waits up to `grace`, then kills until none is left or the time is up.
+    pub(crate) async fn end(&mut self, grace: Duration) -> Outcome {
+        let first = self.members();
+        let asked: BTreeSet<i32> = first.iter().copied().filter(|&pid| pid != self.leader).collect();
+        if !first.is_empty() {
+            self.signal(&first, Signal::TERM);
+            // A stopped process sees the signal only when it goes on.
+            self.signal(&first, Signal::CONT);
+        }
+        let mut left = self.wait_gone(first, grace, None).await;
+        if !left.is_empty() {
+            left = self.wait_gone(left, AFTER_KILL, Some(Signal::KILL)).await;
+        }
+        self.ended = true;
+        live().leaders.remove(&self.leader);
+        let survivors: Vec<i32> = left.into_iter().collect();
+        let ended = asked.iter().filter(|pid| !survivors.contains(pid)).count();
+        Outcome { ended, survivors }
+    }
+
+    /// Waits until no member is left or `limit` has passed, sending `signal` again at each look: a process may fork
+    /// between two looks.
+    async fn wait_gone(
+        &self,
+        mut members: BTreeSet<i32>,
+        limit: Duration,
+        signal: Option<Signal>,
+    ) -> BTreeSet<i32> {
+        let until = Instant::now() + limit;
+        let mut pause = Duration::from_millis(1);
+        while !members.is_empty() {
+            if let Some(signal) = signal {
+                self.signal(&members, signal);
+            }
+            if Instant::now() >= until {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(25));
+            members = self.members();
+        }
+        members
+    }
+
+    fn members(&self) -> BTreeSet<i32> {
+        if self.leader <= 0 {
+            return BTreeSet::new();
+        }
+        let orphans = {
+            let live = live();
+            live.adopting.then(|| table::Orphans {
+                alone: live.leaders.iter().all(|&leader| leader == self.leader),
+                leaders: live.leaders.clone(),
+            })
+        };
+        table::members(self.leader, self.started, &self.mark, orphans.as_ref())
+    }
+
+    fn signal(&self, members: &BTreeSet<i32>, signal: Signal) {
+        // The group is signalled only while a member is known to live: after that its number may belong to others.
+        if let Some(group) = Pid::from_raw(self.leader).filter(|_| !members.is_empty()) {
+            let _gone = kill_process_group(group, signal);
+        }
+        for pid in members.iter().filter_map(|&pid| Pid::from_raw(pid)) {
+            let _gone = kill_process(pid, signal);
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        // The future was dropped: no time to ask, but two looks catch what forked in between.
+        for _ in 0..2 {
+            let members = self.members();
+            self.signal(&members, Signal::KILL);
+        }
+        live().leaders.remove(&self.leader);
+    }
+}

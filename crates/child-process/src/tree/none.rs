@@ -1,0 +1,39 @@
+//! Where no process table can be read: the group is all that is known.
+
+use std::collections::BTreeSet;
+
+use rustix::process::{Pid, test_kill_process_group};
+
+/// What helps to tell whose an adopted orphan is.
+pub(super) struct Orphans {
+    /// Whether the tree is the only one that runs now.
+    #[expect(dead_code, reason = "only Linux adopts orphans")]
+    pub(super) alone: bool,
+    /// The leaders of all trees.
+    #[expect(dead_code, reason = "only Linux adopts orphans")]
+    pub(super) leaders: BTreeSet<i32>,
+}
+
+/// Makes this process the reaper of its descendants: only Linux can.
+pub(super) fn become_subreaper() -> bool {
+    false
+}
+
+/// Returns when a process started: not known here.
+pub(super) fn start_of(_pid: i32) -> Option<u64> {
+    None
+}
+
+/// Returns the leader while its group has a member.
+pub(super) fn members(
+    leader: i32,
+    _started: u64,
+    _mark: &str,
+    _orphans: Option<&Orphans>,
+) -> BTreeSet<i32> {
+    Pid::from_raw(leader)
+        .filter(|&group| test_kill_process_group(group).is_ok())
+        .map(|_| leader)
+        .into_iter()
+        .collect()
+}
