@@ -46,13 +46,34 @@ pub struct Omitted {
 /// that is too long by itself is cut inside, between two characters.
 pub fn cap(text: &str, shape: &Shape) -> Capped {
     let total_lines = count_lines(text.as_bytes());
-    if text.len() <= shape.max_bytes && total_lines <= shape.head_lines.saturating_add(shape.tail_lines) {
-        return Capped { text: text.to_owned(), omitted: None };
+    if text.len() <= shape.max_bytes
+        && total_lines <= shape.head_lines.saturating_add(shape.tail_lines)
+    {
+        return Capped {
+            text: text.to_owned(),
+            omitted: None,
+        };
     }
     let (head_lines, tail_lines) = share(total_lines, shape);
-    let head = text.split_inclusive('\n').take(head_lines).map(Line::from_str).collect();
-    let tail = last_lines(text, tail_lines).split_inclusive('\n').map(Line::from_str).collect();
-    shorten(Ends { head, tail, head_is_partial: false, total_lines, total_bytes: text.len() }, shape)
+    let head = text
+        .split_inclusive('\n')
+        .take(head_lines)
+        .map(Line::from_str)
+        .collect();
+    let tail = last_lines(text, tail_lines)
+        .split_inclusive('\n')
+        .map(Line::from_str)
+        .collect();
+    shorten(
+        Ends {
+            head,
+            tail,
+            head_is_partial: false,
+            total_lines,
+            total_bytes: text.len(),
+        },
+        shape,
+    )
 }
 
 /// Collects what a program prints, in bounded memory.
@@ -71,7 +92,13 @@ pub struct HeadTail {
 impl HeadTail {
     /// Returns an empty collector for texts that will be shortened to at most `keep_bytes` bytes.
     pub fn new(keep_bytes: usize) -> Self {
-        Self { keep_bytes: keep_bytes.max(1), head: Vec::new(), tail: Vec::new(), total_bytes: 0, newlines: 0 }
+        Self {
+            keep_bytes: keep_bytes.max(1),
+            head: Vec::new(),
+            tail: Vec::new(),
+            total_bytes: 0,
+            newlines: 0,
+        }
     }
 
     /// Adds bytes.
@@ -83,7 +110,8 @@ impl HeadTail {
         self.head.extend_from_slice(first);
         if rest.len() >= self.keep_bytes {
             self.tail.clear();
-            self.tail.extend_from_slice(&rest[rest.len() - self.keep_bytes..]);
+            self.tail
+                .extend_from_slice(&rest[rest.len() - self.keep_bytes..]);
             return;
         }
         if self.tail.len() + rest.len() > 2 * self.keep_bytes {
@@ -109,19 +137,34 @@ impl HeadTail {
     /// A shape with more `max_bytes` than the collector keeps gets what there is.
     pub fn finish(self, shape: &Shape) -> Capped {
         let total_lines = self.lines();
-        let Self { keep_bytes, mut head, mut tail, total_bytes, .. } = self;
+        let Self {
+            keep_bytes,
+            mut head,
+            mut tail,
+            total_bytes,
+            ..
+        } = self;
         if head.len() + tail.len() == total_bytes {
             head.append(&mut tail);
             return match std::str::from_utf8(&head) {
                 Ok(text) => cap(text, shape),
                 // Replaced bytes are longer than what was printed, so the lines keep both lengths.
-                Err(_) => shorten(Ends::of_bytes(&head, &head, total_lines, total_bytes, shape), shape),
+                Err(_) => shorten(
+                    Ends::of_bytes(&head, &head, total_lines, total_bytes, shape),
+                    shape,
+                ),
             };
         }
         // The head ends and the tail begins anywhere in a line: only whole lines count.
         let tail = &tail[tail.len().saturating_sub(keep_bytes)..];
-        let tail = tail.iter().position(|&byte| byte == b'\n').map_or(&[][..], |at| &tail[at + 1..]);
-        let whole_lines = head.iter().rposition(|&byte| byte == b'\n').map(|at| at + 1);
+        let tail = tail
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map_or(&[][..], |at| &tail[at + 1..]);
+        let whole_lines = head
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map(|at| at + 1);
         let head = match whole_lines {
             Some(end) => &head[..end],
             None => without_cut_char(&head),
@@ -140,11 +183,17 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn from_str(text: &'a str) -> Self {
-        Self { text: Cow::Borrowed(text), bytes: text.len() }
+        Self {
+            text: Cow::Borrowed(text),
+            bytes: text.len(),
+        }
     }
 
     fn from_bytes(bytes: &'a [u8]) -> Self {
-        Self { text: String::from_utf8_lossy(bytes), bytes: bytes.len() }
+        Self {
+            text: String::from_utf8_lossy(bytes),
+            bytes: bytes.len(),
+        }
     }
 }
 
@@ -160,13 +209,32 @@ struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     /// Takes lines from the beginning of `head` and from the end of `tail`.
-    fn of_bytes(head: &'a [u8], tail: &'a [u8], total_lines: usize, total_bytes: usize, shape: &Shape) -> Self {
+    fn of_bytes(
+        head: &'a [u8],
+        tail: &'a [u8],
+        total_lines: usize,
+        total_bytes: usize,
+        shape: &Shape,
+    ) -> Self {
         let is_end = |&byte: &u8| byte == b'\n';
         let (head_lines, tail_lines) = share(total_lines, shape);
-        let head = head.split_inclusive(is_end).take(head_lines).map(Line::from_bytes).collect();
+        let head = head
+            .split_inclusive(is_end)
+            .take(head_lines)
+            .map(Line::from_bytes)
+            .collect();
         let tail: Vec<&[u8]> = tail.split_inclusive(is_end).collect();
-        let tail = tail[tail.len().saturating_sub(tail_lines)..].iter().map(|line| Line::from_bytes(line)).collect();
-        Self { head, tail, head_is_partial: false, total_lines, total_bytes }
+        let tail = tail[tail.len().saturating_sub(tail_lines)..]
+            .iter()
+            .map(|line| Line::from_bytes(line))
+            .collect();
+        Self {
+            head,
+            tail,
+            head_is_partial: false,
+            total_lines,
+            total_bytes,
+        }
     }
 }
 
@@ -178,11 +246,20 @@ fn share(total_lines: usize, shape: &Shape) -> (usize, usize) {
 }
 
 fn shorten(ends: Ends, shape: &Shape) -> Capped {
-    let Ends { head, tail, head_is_partial, total_lines, total_bytes } = ends;
+    let Ends {
+        head,
+        tail,
+        head_is_partial,
+        total_lines,
+        total_bytes,
+    } = ends;
     let size = |lines: &[Line]| lines.iter().map(|line| line.text.len()).sum::<usize>();
     let (mut head_bytes, mut tail_bytes) = (size(&head), size(&tail));
     let (mut head_end, mut tail_start) = (head.len(), 0);
-    while head_bytes + tail_bytes > shape.max_bytes && tail_start < tail.len() && tail_bytes > shape.max_bytes / 4 {
+    while head_bytes + tail_bytes > shape.max_bytes
+        && tail_start < tail.len()
+        && tail_bytes > shape.max_bytes / 4
+    {
         tail_bytes -= tail[tail_start].text.len();
         tail_start += 1;
     }
@@ -197,7 +274,9 @@ fn shorten(ends: Ends, shape: &Shape) -> Capped {
     // The first line is too long by itself: its beginning is better than nothing.
     let inside = match head.first() {
         Some(line) if head_end == 0 => {
-            let cut = line.text.floor_char_boundary(shape.max_bytes.saturating_sub(tail_bytes));
+            let cut = line
+                .text
+                .floor_char_boundary(shape.max_bytes.saturating_sub(tail_bytes));
             Some(&line.text[..cut]).filter(|beginning| !beginning.is_empty())
         }
         _ => None,
@@ -211,17 +290,30 @@ fn shorten(ends: Ends, shape: &Shape) -> Capped {
         text.push_str(beginning);
         shown_bytes += beginning.len();
     }
-    let bytes = total_bytes.saturating_sub(shown_bytes).max(usize::from(inside.is_some()));
-    let omitted = Omitted { first_line: head_end + 1, last_line: (total_lines - tail.len()).max(head_end + 1), bytes };
+    let bytes = total_bytes
+        .saturating_sub(shown_bytes)
+        .max(usize::from(inside.is_some()));
+    let omitted = Omitted {
+        first_line: head_end + 1,
+        last_line: (total_lines - tail.len()).max(head_end + 1),
+        bytes,
+    };
     if bytes > 0 {
         push_note(&mut text, &omitted, inside.is_some(), !tail.is_empty());
     }
     tail.iter().for_each(|line| text.push_str(&line.text));
-    Capped { text, omitted: (bytes > 0).then_some(omitted) }
+    Capped {
+        text,
+        omitted: (bytes > 0).then_some(omitted),
+    }
 }
 
 fn push_note(text: &mut String, omitted: &Omitted, is_inside: bool, has_tail: bool) {
-    let Omitted { first_line, last_line, bytes } = *omitted;
+    let Omitted {
+        first_line,
+        last_line,
+        bytes,
+    } = *omitted;
     let lines = match (is_inside, first_line == last_line) {
         (true, true) => format!("the rest of line {first_line}"),
         (true, false) => format!("the rest of line {first_line} to line {last_line}"),
@@ -251,14 +343,19 @@ fn last_lines(text: &str, count: usize) -> &str {
         return "";
     }
     let body = text.strip_suffix('\n').unwrap_or(text);
-    let start = body.rmatch_indices('\n').nth(count - 1).map_or(0, |(at, _)| at + 1);
+    let start = body
+        .rmatch_indices('\n')
+        .nth(count - 1)
+        .map_or(0, |(at, _)| at + 1);
     &text[start..]
 }
 
 /// Drops the beginning of a character whose end is missing.
 fn without_cut_char(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(&bytes[bytes.len().saturating_sub(4)..]) {
-        Err(error) if error.error_len().is_none() => &bytes[..bytes.len().saturating_sub(4) + error.valid_up_to()],
+        Err(error) if error.error_len().is_none() => {
+            &bytes[..bytes.len().saturating_sub(4) + error.valid_up_to()]
+        }
         _ => bytes,
     }
 }

@@ -14,7 +14,10 @@ const CARRIAGE_RETURN: char = '\u{240d}';
 /// A control string (OSC, DCS and the like) that never ends is removed up to the end of its line, so that it cannot
 /// swallow the rest of the text. CR LF becomes LF; CRs that end no line are shown as one `␍`.
 pub fn for_terminal(text: &str) -> String {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
         return text.to_owned();
     }
     let mut safe = String::with_capacity(text.len());
@@ -64,9 +67,15 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     for (at, char) in text.char_indices() {
         shown.clear();
         match char {
-            '\0'..='\u{1f}' => shown.push(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}')),
+            '\0'..='\u{1f}' => {
+                shown.push(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}'))
+            }
             '\u{7f}' => shown.push('\u{2421}'),
-            _ if is_hidden(char) && is_part_of_emoji(char, &line, &text[at + char.len_utf8()..]) => shown.push(char),
+            _ if is_hidden(char)
+                && is_part_of_emoji(char, &line, &text[at + char.len_utf8()..]) =>
+            {
+                shown.push(char)
+            }
             _ if char.is_control() || is_hidden(char) => push_code_point(&mut shown, char),
             _ => shown.push(char),
         }
@@ -94,7 +103,8 @@ fn after_escape(rest: &str) -> &str {
         Some(b']' | b'P' | b'X' | b'^' | b'_') => after_control_string(&rest[1..]),
         Some(b' '..=b'/') => {
             let rest = rest.trim_start_matches(|char| matches!(char, ' '..='/'));
-            rest.strip_prefix(|char| matches!(char, '0'..='~')).unwrap_or(rest)
+            rest.strip_prefix(|char| matches!(char, '0'..='~'))
+                .unwrap_or(rest)
         }
         Some(b'0'..=b'~') => &rest[1..],
         _ => rest,
@@ -105,7 +115,8 @@ fn after_escape(rest: &str) -> &str {
 fn after_csi(rest: &str) -> &str {
     let rest = rest.trim_start_matches(|char| matches!(char, '0'..='?'));
     let rest = rest.trim_start_matches(|char| matches!(char, ' '..='/'));
-    rest.strip_prefix(|char| matches!(char, '@'..='~')).unwrap_or(rest)
+    rest.strip_prefix(|char| matches!(char, '@'..='~'))
+        .unwrap_or(rest)
 }
 
 /// Returns what follows a control string whose introducer has been read.

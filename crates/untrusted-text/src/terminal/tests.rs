@@ -11,7 +11,10 @@ fn check(text: &str, expect: &str) {
 fn plain_text_stays_as_it_is() {
     check("", "");
     check("one\n\ttwo  \n", "one\n\ttwo  \n");
-    check("zażółć gęślą jaźń, 日本語, ﷽", "zażółć gęślą jaźń, 日本語, ﷽");
+    check(
+        "zażółć gęślą jaźń, 日本語, ﷽",
+        "zażółć gęślą jaźń, 日本語, ﷽",
+    );
     check("👩‍👩‍👧 ❤️ 1️⃣", "👩‍👩‍👧 ❤️ 1️⃣");
 }
 
@@ -25,9 +28,15 @@ fn escape_sequences_go_in_both_forms() {
     check("a\u{9d}52;c;ZXZpbA==\u{9c}b", "ab");
     check("a\u{1b}Pq#0;2;0;0;0\n#0~~\u{1b}\\b", "ab");
     check("a\u{90}data\u{9c}b", "ab");
-    check("a\u{1b}_apc\u{1b}\\b\u{1b}^pm\u{1b}\\c\u{1b}Xsos\u{1b}\\d", "abcd");
+    check(
+        "a\u{1b}_apc\u{1b}\\b\u{1b}^pm\u{1b}\\c\u{1b}Xsos\u{1b}\\d",
+        "abcd",
+    );
     check("a\u{1b}(Bb\u{1b}7c\u{1b}=d\u{1b}#8e", "abcde");
-    check("\u{1b}]8;;https://example.com\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link");
+    check(
+        "\u{1b}]8;;https://example.com\u{1b}\\link\u{1b}]8;;\u{1b}\\",
+        "link",
+    );
 }
 
 #[test]
@@ -45,7 +54,10 @@ fn sequences_that_never_end_take_no_more_than_their_line() {
 
 #[test]
 fn other_controls_go() {
-    check("a\u{0}b\u{7}c\u{8}d\u{b}e\u{c}f\u{7f}g\u{85}h\u{9f}", "abcdefgh");
+    check(
+        "a\u{0}b\u{7}c\u{8}d\u{b}e\u{c}f\u{7f}g\u{85}h\u{9f}",
+        "abcdefgh",
+    );
 }
 
 #[test]
@@ -59,7 +71,10 @@ fn carriage_returns_end_lines_or_show() {
 #[test]
 fn direction_and_zero_width_characters_show() {
     check("\u{202e}txt.exe", "<U+202E>txt.exe");
-    check("a\u{200b}b\u{feff}c\u{2066}d\u{ad}e", "a<U+200B>b<U+FEFF>c<U+2066>d<U+00AD>e");
+    check(
+        "a\u{200b}b\u{feff}c\u{2066}d\u{ad}e",
+        "a<U+200B>b<U+FEFF>c<U+2066>d<U+00AD>e",
+    );
     check("x\u{200d}y", "x<U+200D>y");
     check("\u{e0041}\u{fe0f}", "<U+E0041><U+FE0F>");
     check("❤\u{fe0f}\u{fe0f}", "❤\u{fe0f}<U+FE0F>");
@@ -81,7 +96,11 @@ fn one_line_shows_everything_and_says_where_it_cut() {
         ("abc", 0, ""),
     ];
     for (text, max_chars, expect) in cases {
-        assert_eq!(one_line(text, max_chars), expect, "from {text:?} in {max_chars}");
+        assert_eq!(
+            one_line(text, max_chars),
+            expect,
+            "from {text:?} in {max_chars}"
+        );
     }
 }
 
@@ -89,8 +108,9 @@ fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<char>().prop_map(String::from),
         proptest::sample::select(vec![
-            "\u{1b}", "[", "]", "31m", "\u{7}", "\u{9c}", "\u{9b}", "\u{9d}", "\u{90}", "\\", "\r", "\n", "\u{202e}", "\u{200d}",
-            "\u{fe0f}", "👩", "<U+202E>", "P", "_", ";", "x", "\u{18}",
+            "\u{1b}", "[", "]", "31m", "\u{7}", "\u{9c}", "\u{9b}", "\u{9d}", "\u{90}", "\\", "\r",
+            "\n", "\u{202e}", "\u{200d}", "\u{fe0f}", "👩", "<U+202E>", "P", "_", ";", "x",
+            "\u{18}",
         ])
         .prop_map(String::from),
     ];
