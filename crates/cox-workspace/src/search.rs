@@ -1,0 +1,46 @@
+//! Searches a folder: the lines that match a pattern, and the files whose names do.
+//!
+//! `.gitignore` and `.ignore` are honoured with or without a repository, hidden files are searched, `.git` is not, binary
+//! files are skipped, links are not followed. Work is spread over the processors; results come sorted, whatever the order
+//! they were found in. What a caller may not read is not opened.
+
+pub mod files;
+pub mod lines;
+mod walk;
+#[cfg(test)]
+mod tests;
+
+pub use files::{FileHit, FileHits, FileQuery};
+pub use lines::{LineHits, LineQuery};
+
+/// What a search asks its caller.
+pub struct Bounds<'a> {
+    /// Whether a file may be read, by its real path. Asked before the file is opened.
+    pub may_read: &'a (dyn Fn(&std::path::Path) -> bool + Sync),
+    /// Whether to stop.
+    pub cancelled: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A search that cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The pattern is not a regular expression.
+    #[error("bad pattern `{pattern}`: {problem}\nhint: this is Rust regex syntax, without look-around and back-references; write `\\(`, `\\{{`, `\\[` for the plain characters")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
+    /// A glob cannot be read.
+    #[error("bad glob `{glob}`: {problem}\nhint: such as `*.rs`, `src/**/*.{{ts,tsx}}`")]
+    Glob {
+        /// The glob.
+        glob: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The caller said stop.
+    #[error("cancelled")]
+    Cancelled,
+}

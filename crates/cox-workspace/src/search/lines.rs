@@ -1,0 +1,301 @@
+//! Lines that match a pattern.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use grep_matcher::LineTerminator;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{
+    BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind,
+    SinkFinish, SinkMatch,
+};
+
+use super::{
+    Bounds, SearchError,
+    walk::{PathGlob, walk},
+};
+
+/// What to look for.
+#[derive(Clone, Debug)]
+pub struct LineQuery {
+    /// A regular expression in Rust's syntax. One that names a line break searches across lines.
+    pub pattern: String,
+    /// The folder or file to look in, by its real path.
+    pub under: PathBuf,
+    /// Only files whose name (or, with a `/`, path below `under`) fits.
+    pub glob: Option<String>,
+    /// Lines of context on both sides.
+    pub context: usize,
+    /// Matching lines in the short text.
+    pub max_shown: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineHits {
+    /// `path:line:text`, context as `path-line-text`, `--` between groups; sorted by path; at most `max_shown` matches.
+    pub shown: String,
+    /// The same with every match; `None` when `shown` has them all.
+    pub all: Option<String>,
+    /// Matching lines, all of them.
+    pub matches: usize,
+    /// Matching lines in `shown`.
+    pub shown_matches: usize,
+    /// Files with a match.
+    pub files: usize,
+    /// Matches that are in no text, because the text would be too long.
+    pub not_kept: usize,
+    /// Files that may not be read and were not searched.
+    pub hidden: usize,
+    /// Files and folders that could not be read.
+    pub failed: usize,
+}
+
+/// Bytes of text kept of one search.
+const MAX_KEPT: usize = 64 << 20;
+
+/// Bytes shown of one line; the rest is counted.
+const MAX_LINE: usize = 1000;
+
+/// Bytes that one line may take in memory; a file with a longer one is not searched to its end.
+const MAX_HEAP: usize = 256 << 20;
+
+/// Searches files for lines.
+///
+/// `name` turns a real path into the one to print.
+///
+/// # Errors
+///
+/// [`SearchError`] for a pattern or glob that cannot be read, or a search that was stopped.
+pub fn search_lines(
+    query: &LineQuery,
+    name: &(dyn Fn(&Path) -> String + Sync),
+    bounds: &Bounds<'_>,
+) -> Result<LineHits, SearchError> {
+    let glob = query.glob.as_deref().filter(|glob| !glob.is_empty()).map(PathGlob::new);
+    let glob = glob.transpose()?;
+    let (matcher, across_lines) = matcher(&query.pattern)?;
+    let found: Mutex<Found> = Mutex::default();
+    let walked = walk(&query.under, glob.as_ref(), bounds, || {
+        let mut searcher = searcher(query.context, across_lines);
+        let matcher = matcher.clone();
+        let found = &found;
+        move |entry: &ignore::DirEntry| {
+            let mut file = InFile::default();
+            let searched = searcher.search_path(&matcher, entry.path(), &mut file);
+            if searched.is_err() {
+                let mut found = lock(found);
+                found.failed += 1;
+            } else if file.matches > 0 && !file.is_binary {
+                lock(found).take(entry.path().to_owned(), file);
+            }
+        }
+    })?;
+    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut hits = render(found, query.max_shown, name);
+    hits.hidden = walked.hidden;
+    hits.failed += walked.failed;
+    Ok(hits)
+}
+
+fn lock(found: &Mutex<Found>) -> std::sync::MutexGuard<'_, Found> {
+    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A pattern is searched line by line where that is the same, because it is faster.
+fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), SearchError> {
+    let builder = || {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true);
+        builder
+    };
+    let bad = |error: grep_regex::Error| SearchError::Pattern {
+        pattern: pattern.to_owned(),
+        problem: error.to_string().trim().to_owned(),
+    };
+    let by_line = builder().line_terminator(Some(b'\n')).build(pattern);
+    match by_line {
+        Ok(matcher) => Ok((matcher, false)),
+        Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => {
+            builder().build(pattern).map(|matcher| (matcher, true)).map_err(bad)
+        }
+        Err(error) => Err(bad(error)),
+    }
+}
+
+fn searcher(context: usize, across_lines: bool) -> Searcher {
+    SearcherBuilder::new()
+        .line_terminator(LineTerminator::byte(b'\n'))
+        .line_number(true)
+        .multi_line(across_lines)
+        .before_context(context)
+        .after_context(context)
+        .binary_detection(BinaryDetection::quit(0))
+        // Mapping many small files is slower than reading them, and a file cut meanwhile would be fatal.
+        .memory_map(MmapChoice::never())
+        .heap_limit(Some(MAX_HEAP))
+        .build()
+}
+
+#[derive(Default)]
+struct Found {
+    files: Vec<(PathBuf, InFile)>,
+    kept: usize,
+    matches: usize,
+    not_kept: usize,
+    failed: usize,
+}
+
+impl Found {
+    fn take(&mut self, path: PathBuf, file: InFile) {
+        self.matches += file.matches;
+        let size = file.text.len() + path.as_os_str().len() * (file.rows.len() + 1);
+        if self.kept + size > MAX_KEPT {
+            self.not_kept += file.matches;
+            self.files.push((path, InFile { matches: file.matches, ..InFile::default() }));
+        } else {
+            self.kept += size;
+            self.not_kept += file.not_kept;
+            self.files.push((path, file));
+        }
+    }
+}
+
+/// The rows of one file.
+#[derive(Default)]
+struct InFile {
+    matches: usize,
+    not_kept: usize,
+    is_binary: bool,
+    /// The rows' texts, one after the other.
+    text: Vec<u8>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+enum Row {
+    Match { line: u64, end: usize },
+    Context { line: u64, end: usize },
+    Break,
+}
+
+impl InFile {
+    fn push(&mut self, bytes: &[u8]) -> usize {
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() <= MAX_LINE {
+            self.text.extend_from_slice(line);
+        } else {
+            let mut cut = MAX_LINE;
+            while cut > MAX_LINE - 4 && line[cut] & 0xC0 == 0x80 {
+                cut -= 1;
+            }
+            self.text.extend_from_slice(&line[..cut]);
+            self.text.extend_from_slice(format!(" … ({} bytes more)", line.len() - cut).as_bytes());
+        }
+        self.text.len()
+    }
+}
+
+impl Sink for &mut InFile {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let first = found.line_number().unwrap_or(0);
+        for (nth, line) in found.lines().enumerate() {
+            self.matches += 1;
+            if self.text.len() > MAX_KEPT / 4 {
+                self.not_kept += 1;
+                continue;
+            }
+            let end = self.push(line);
+            self.rows.push(Row::Match { line: first + nth as u64, end });
+        }
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        debug_assert!(!matches!(context.kind(), SinkContextKind::Other));
+        if self.text.len() <= MAX_KEPT / 4 {
+            let end = self.push(context.bytes());
+            self.rows.push(Row::Context { line: context.line_number().unwrap_or(0), end });
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
+        self.rows.push(Row::Break);
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
+        self.is_binary = true;
+        Ok(false)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), io::Error> {
+        self.is_binary |= finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+fn render(mut found: Found, max_shown: usize, name: &dyn Fn(&Path) -> String) -> LineHits {
+    found.files.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut all = String::new();
+    let mut shown_end = None;
+    let mut written = 0;
+    let groups = found.files.iter().any(|(_, file)| {
+        file.rows.iter().any(|row| !matches!(row, Row::Match { .. }))
+    });
+    for (index, (path, file)) in found.files.iter().enumerate() {
+        if groups && index > 0 && !file.rows.is_empty() {
+            all.push_str("--\n");
+        }
+        let path = name(path);
+        let mut from = 0;
+        for row in &file.rows {
+            let (mark, line, end) = match *row {
+                Row::Match { line, end } => {
+                    if written == max_shown && shown_end.is_none() {
+                        shown_end = Some(all.len());
+                    }
+                    written += 1;
+                    (':', line, end)
+                }
+                Row::Context { line, end } => ('-', line, end),
+                Row::Break => {
+                    all.push_str("--\n");
+                    continue;
+                }
+            };
+            let text = String::from_utf8_lossy(&file.text[from..end]);
+            all.push_str(&path);
+            all.push(mark);
+            all.push_str(&line.to_string());
+            all.push(mark);
+            all.push_str(&text);
+            all.push('\n');
+            from = end;
+        }
+    }
+    let mut hits = LineHits {
+        matches: found.matches,
+        files: found.files.len(),
+        not_kept: found.not_kept,
+        failed: found.failed,
+        shown_matches: written.min(max_shown),
+        ..LineHits::default()
+    };
+    match shown_end {
+        Some(end) => {
+            let shown = all[..end].trim_end_matches("--\n");
+            hits.shown = shown.to_owned();
+            hits.all = Some(all);
+        }
+        None => hits.shown = all,
+    }
+    hits
+}
