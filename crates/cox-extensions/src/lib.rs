@@ -2,4 +2,4 @@
 
 pub mod instructions;
 
-pub use instructions::{InstructionFile, Instructions};
+pub use instructions::{InstructionFile, Instructions, load};

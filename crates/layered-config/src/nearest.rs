@@ -39,6 +39,7 @@ fn nearest(specs: &[KeySpec], key: &[String]) -> Option<String> {
     let limit = (written.chars().count() / 4).clamp(1, 3);
     specs
         .iter()
+        .filter(|spec| !spec.path.ends_with('*'))
         .filter_map(|spec| {
             let candidate = with_names(spec, key);
             let in_full = distance(&written, &candidate);
