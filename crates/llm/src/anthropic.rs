@@ -1,0 +1,4 @@
+//! Anthropic Messages.
+
+pub(crate) mod stream;
+pub(crate) mod wire;

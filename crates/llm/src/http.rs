@@ -1,0 +1,73 @@
+//! The HTTP client, built when it is first needed.
+//!
+//! A client for an `http://` address loads no certificates, which would take longer than everything else before the first
+//! request. Redirects are not followed: they would carry the key to another host. A host on this machine is never asked
+//! through a proxy.
+
+use std::{error::Error as _, sync::Once, time::Duration};
+
+use url::{Host, Url};
+
+/// Builds the client for one server.
+pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<reqwest::Client, String> {
+    install_crypto();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("cox/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(connect_timeout)
+        .tcp_nodelay(true)
+        // Local servers close kept connections at will; a request on a dead one costs a retry.
+        .pool_idle_timeout(Duration::from_secs(30));
+    if is_local(url) {
+        builder = builder.no_proxy();
+    }
+    if url.scheme() == "http" {
+        let no_certificates = rustls::ClientConfig::builder()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        builder = builder.tls_backend_preconfigured(no_certificates);
+    }
+    builder.build().map_err(|error| chain(&error))
+}
+
+/// Makes `ring` the process's cryptography unless the program has chosen already.
+fn install_crypto() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // An error means that another provider is installed, which serves as well.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    });
+}
+
+/// Says whether a URL names this machine.
+pub(crate) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
+        Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unspecified(),
+        None => false,
+    }
+}
+
+/// Returns an error with its causes, without the URL, which the message names already.
+pub(crate) fn chain(error: &reqwest::Error) -> String {
+    let mut texts = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !texts.iter().any(|seen: &String| seen.contains(&text)) {
+            texts.push(text);
+        }
+        cause = error.source();
+    }
+    if texts.is_empty() { error.to_string() } else { texts.join(": ") }
+}
+
+/// Says whether trying again is useless: certificates and handshakes do not heal.
+pub(crate) fn is_permanent(error: &reqwest::Error) -> bool {
+    let text = chain(error).to_lowercase();
+    error.is_builder()
+        || ["certificate", "invalid peer", "tls", "handshake", "unknownissuer"]
+            .iter()
+            .any(|word| text.contains(word))
+}

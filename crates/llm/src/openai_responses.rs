@@ -1,0 +1,4 @@
+//! OpenAI Responses.
+
+pub(crate) mod stream;
+pub(crate) mod wire;
