@@ -10,7 +10,6 @@ const DRAWERS: &[&str] = &[
     "common",
     "misc",
     "types",
-    "helper",
     "helpers",
     "shared",
     "stuff",

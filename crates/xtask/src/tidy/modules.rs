@@ -15,21 +15,22 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             .next()
             .unwrap_or(path)
             .trim_end_matches(".rs");
-        let named = parents
-            .iter()
-            .filter_map(|parent| tree.get(parent))
-            .any(|text| names_module(text, name));
-        if !named {
-            findings.push(finding(
-                path,
-                1,
-                format!("no `mod {name};` names this file, so it is not compiled"),
-                format!(
-                    "add `mod {name};` to {}, or delete the file",
-                    parents.join(" or ")
-                ),
-            ));
+        let named = parents.iter().any(|parent| {
+            tree.get(parent)
+                .is_some_and(|text| names_module(text, name))
+        });
+        if named || is_named_by_path(tree, path) {
+            continue;
         }
+        findings.push(finding(
+            path,
+            1,
+            format!("no `mod {name};` names this file, so it is not compiled"),
+            format!(
+                "add `mod {name};` to {}, or delete the file",
+                parents.join(" or ")
+            ),
+        ));
     }
     findings
 }
@@ -51,6 +52,16 @@ fn parents(path: &str) -> Option<Vec<String>> {
         None => Some(vec![format!("{base}/lib.rs"), format!("{base}/main.rs")]),
         Some((folder, _)) => Some(vec![format!("{base}/{folder}.rs")]),
     }
+}
+
+/// Says whether a file of the same package names this one by `#[path]`, relative to its own folder.
+fn is_named_by_path(tree: &Tree, path: &str) -> bool {
+    tree.ending(".rs").any(|(other, text)| {
+        let folder = other.rsplit_once('/').map_or("", |(folder, _)| folder);
+        path.strip_prefix(folder)
+            .and_then(|inside| inside.strip_prefix('/'))
+            .is_some_and(|inside| text.contains(&format!("#[path = \"{inside}\"]")))
+    })
 }
 
 fn names_module(text: &str, name: &str) -> bool {
@@ -117,6 +128,14 @@ mod tests {
                 &[
                     ("crates/a/tests/it/main.rs", "mod b;"),
                     ("crates/a/tests/it/b.rs", ""),
+                ],
+                0,
+            ),
+            (
+                &[
+                    ("crates/a/src/lib.rs", "mod b;"),
+                    ("crates/a/src/b.rs", "#[path = \"b/unix.rs\"]\nmod system;"),
+                    ("crates/a/src/b/unix.rs", ""),
                 ],
                 0,
             ),

@@ -1,11 +1,13 @@
 //! Every Rust file opens with what it is for, every script with its interpreter and what it is for.
+//!
+//! A `tests.rs` is left out: the file above it says what is tested.
 
 use super::{Finding, finding};
 use crate::tree::Tree;
 
 /// Finds files that do not say what they are for.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rust = tree.ending(".rs").filter(|(_, text)| !opens_rust(text)).map(|(path, _)| {
+    let rust = tree.ending(".rs").filter(|(path, text)| !path.ends_with("/tests.rs") && !opens_rust(text)).map(|(path, _)| {
         finding(
             path,
             1,
@@ -59,6 +61,7 @@ mod tests {
             ("crates/a/src/lib.rs", "// Does it.\n", 1),
             ("crates/a/src/lib.rs", "\n//! Does it.\n", 1),
             ("crates/a/src/lib.rs", "", 1),
+            ("crates/a/src/b/tests.rs", "", 0),
             ("test", "#!/bin/sh\n# Runs it.\n", 0),
             ("test", "#!/bin/sh\ntrue\n", 1),
             ("ci/peers", "# Runs it.\n", 1),
