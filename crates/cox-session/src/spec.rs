@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use cox_permission::{ApprovalPolicy, Mode, RuleSet};
+use cox_permission::{Anchors, ApprovalPolicy, Mode, RuleSet};
 use cox_protocol::{Command, Event, Money, SessionId};
 use cox_tools::{Tool, commands::Commands};
 use cox_workspace::Roots;
@@ -30,6 +30,10 @@ pub struct SessionSpec {
     pub commands: Arc<Commands>,
     /// The permission rules.
     pub rules: RuleSet,
+    /// Where relative rules are anchored; grants of the session use it too.
+    pub anchors: Anchors,
+    /// Exact secret values to redact besides the known shapes, such as provider keys.
+    pub secrets: Vec<String>,
     /// The permission mode to begin with. On resume `None` takes the recorded one.
     pub mode: Option<Mode>,
     /// When a person is asked.
@@ -38,6 +42,8 @@ pub struct SessionSpec {
     pub approver: Approver,
     /// The sandbox mode in words, for the record.
     pub sandbox: String,
+    /// Whether commands run in a sandbox at all; the engine judges `on-failure` by it.
+    pub sandboxed: bool,
     /// The instruction files.
     pub instructions: cox_extensions::Instructions,
     /// What a new session tells the model of its surroundings (folder, system, date), as one block of text.
@@ -118,14 +124,4 @@ pub enum OpenError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] cox_store::StoreError),
-}
-
-/// Opens a session, new or resumed. Must be called inside a tokio runtime. The first events wait in the handle.
-///
-/// # Errors
-///
-/// [`OpenError`] when the session cannot be stored or the one to resume cannot be read; nothing was written then.
-pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
-    let _ = spec;
-    unreachable!("written next")
 }

@@ -1,0 +1,165 @@
+//! Takes what a call produces: redacted first, then archived whole, then shown in part.
+//!
+//! Memory stays bounded whatever a command prints: the archive takes every byte, the model's view keeps a head and a tail,
+//! and people see the first part while it runs.
+
+use std::sync::{Mutex, PoisonError};
+
+use cox_protocol::{ArchiveId, CallId, Event};
+use cox_store::{Archive, ArchiveWriter, StoreError};
+use cox_tools::OutputSink;
+use tokio::sync::mpsc;
+use untrusted_text::{
+    Untrusted,
+    cap::{HeadTail, Shape},
+    redact::{Redactor, StreamRedactor},
+};
+
+use crate::inbox::Wake;
+
+/// How much of a running call's output people see while it runs, in bytes. The archive has the rest.
+const SHOWN_BYTES: usize = 64 * 1024;
+
+/// Records one call's output.
+pub(super) struct Recorder {
+    call: CallId,
+    inbox: mpsc::Sender<Wake>,
+    shape: Shape,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    redactor: StreamRedactor,
+    archive: Result<ArchiveWriter, StoreError>,
+    view: HeadTail,
+    shown: usize,
+    /// Output that the inbox had no room for yet; at most what may still be shown.
+    unshown: Vec<u8>,
+    /// Set when the call is recorded: what a dropped call still prints is not of this turn any more.
+    closed: bool,
+}
+
+/// What was recorded.
+pub(super) struct Recorded {
+    /// What the model sees: capped, with its pointer.
+    pub(super) visible: String,
+    /// Size of the whole output in bytes.
+    pub(super) bytes: u64,
+    /// Where the whole output lies.
+    pub(super) archive: Option<ArchiveId>,
+    /// Secrets that were replaced.
+    pub(super) secrets: usize,
+}
+
+impl Recorder {
+    pub(super) fn new(
+        call: CallId,
+        archive: &Archive,
+        redactor: &Redactor,
+        inbox: mpsc::Sender<Wake>,
+        shape: Shape,
+    ) -> Self {
+        Self {
+            call,
+            inbox,
+            shape,
+            inner: Mutex::new(Inner {
+                redactor: redactor.stream(),
+                archive: archive.writer(),
+                view: HeadTail::new(shape.max_bytes),
+                shown: 0,
+                unshown: Vec::new(),
+                closed: false,
+            }),
+        }
+    }
+
+    /// Adds the text a call returned, ends the archive entry and returns what the model sees.
+    pub(super) fn finish(&self, text: &str) -> Recorded {
+        let mut inner = self.lock();
+        let mut clean = inner.redactor.push(text.as_bytes());
+        clean.extend(inner.redactor.finish());
+        inner.keep(&clean);
+        let secrets = inner.redactor.count();
+        inner.closed = true;
+        let view = std::mem::replace(&mut inner.view, HeadTail::new(self.shape.max_bytes));
+        let archive = std::mem::replace(
+            &mut inner.archive,
+            Err(StoreError::NotFound("the output is already recorded".to_owned())),
+        );
+        drop(inner);
+        let bytes = view.bytes() as u64;
+        let capped = view.finish(&self.shape);
+        let archived = archive.and_then(ArchiveWriter::finish);
+        let mut visible = capped.text;
+        match (&archived, capped.omitted) {
+            (Ok(id), Some(omitted)) => visible.push_str(&format!(
+                "\n[shortened: lines {}-{} left out, {} of {bytes} bytes; `expand` {id} shows the whole output or a range]",
+                omitted.first_line, omitted.last_line, omitted.bytes
+            )),
+            (Err(error), Some(omitted)) => visible.push_str(&format!(
+                "\n[shortened: lines {}-{} left out, {} of {bytes} bytes; the whole output is lost: {error}]",
+                omitted.first_line, omitted.last_line, omitted.bytes
+            )),
+            (_, None) => {}
+        }
+        Recorded { visible, bytes, archive: archived.ok(), secrets }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows what may be shown, if the inbox has room; a surface that is slow sees it a little later.
+    fn show(&self, inner: &mut Inner) {
+        if inner.unshown.is_empty() {
+            return;
+        }
+        let whole = complete_utf8(&inner.unshown);
+        if whole == 0 {
+            return;
+        }
+        let text = String::from_utf8_lossy(&inner.unshown[..whole]).into_owned();
+        let event = Event::ToolOutput { call: self.call, text: Untrusted::new(text) };
+        if self.inbox.try_send(Wake::Call(event)).is_ok() {
+            inner.unshown.drain(..whole);
+        }
+    }
+}
+
+impl OutputSink for Recorder {
+    fn write(&self, bytes: &[u8]) {
+        let mut inner = self.lock();
+        if inner.closed {
+            return;
+        }
+        let clean = inner.redactor.push(bytes);
+        inner.keep(&clean);
+        let room = SHOWN_BYTES.saturating_sub(inner.shown).min(clean.len());
+        inner.unshown.extend_from_slice(&clean[..room]);
+        inner.shown += room;
+        self.show(&mut inner);
+    }
+}
+
+impl Inner {
+    fn keep(&mut self, clean: &[u8]) {
+        self.view.push(clean);
+        if let Ok(writer) = &mut self.archive
+            && let Err(error) = writer.write(clean)
+        {
+            self.archive = Err(error);
+        }
+    }
+}
+
+/// Returns how many bytes of `bytes` end on a character boundary. Bytes that can never become a character count as whole.
+fn complete_utf8(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        Err(error) if error.error_len().is_none() && bytes.len() - error.valid_up_to() < 4 => {
+            error.valid_up_to()
+        }
+        Err(_) => bytes.len(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Resume: the next request is the same to the byte, whatever ended the first run.
+
+use cox_protocol::{Event, Item, SessionId};
+use cox_store::Rollout;
+use llm::Wire;
+use serde_json::json;
+
+use crate::harness::{Told, World, call, calls, says};
+
+/// Returns the body the next prompt sends, on each wire.
+async fn next_request(world: &World) -> Vec<String> {
+    world.tell(says("then"));
+    let at = world.request_count();
+    world.run("and then?").await;
+    [Wire::Messages, Wire::Responses, Wire::Chat]
+        .map(|wire| llm::request_json(wire, "told-1", &world.request(at)))
+        .into()
+}
+
+#[tokio::test]
+async fn a_resumed_session_sends_the_same_next_request() {
+    let answers = || {
+        vec![
+            calls(vec![call("a", "look", json!({"id": "x", "discover": "late_tool"}))]),
+            says("first"),
+        ]
+    };
+    let mut resumed = World::new(answers());
+    let run = resumed.run("go").await;
+    resumed.resume = Some(run.handle.session);
+    drop(run.close().await);
+    let after_resume = next_request(&resumed).await;
+
+    let whole = World::new(answers());
+    whole.tell(says("then"));
+    let mut run = whole.open();
+    run.turn("go").await;
+    run.turn("and then?").await;
+    let at_once: Vec<String> = [Wire::Messages, Wire::Responses, Wire::Chat]
+        .map(|wire| llm::request_json(wire, "told-1", &whole.request(2)))
+        .into();
+    // The session's own id is a routing key, not a part of the conversation.
+    let without_key = |body: &String, world: &World| {
+        body.replace(&world.request(0).cache_key.unwrap_or_default(), "KEY")
+    };
+    for (resumed_body, whole_body) in after_resume.iter().zip(&at_once) {
+        assert_eq!(without_key(resumed_body, &resumed), without_key(whole_body, &whole));
+    }
+}
+
+/// Cuts the record of a session behind the first event that fits, as a killed process leaves it.
+fn cut_after(world: &World, session: SessionId, fits: impl Fn(&Event) -> bool) {
+    let path = world.home.rollout(session);
+    let lines = std::fs::read_to_string(&path).unwrap();
+    let replay = Rollout::read(&world.home, session).unwrap();
+    let kept = replay.events.iter().position(|stored| fits(&stored.event)).unwrap() + 1;
+    let mut kept: String = lines.split_inclusive('\n').take(kept).collect();
+    kept.push_str("{\"v\":1,\"seq\":99,\"ts\":\"20");
+    std::fs::write(path, kept).unwrap();
+}
+
+#[tokio::test]
+async fn text_that_was_shown_before_a_kill_is_kept() {
+    let mut world = World::new(vec![says("said in several pieces")]);
+    let run = world.run("go").await;
+    let session = run.handle.session;
+    drop(run.close().await);
+    cut_after(&world, session, |event| {
+        matches!(event, Event::TextDelta { text } if text.verbatim().contains('p'))
+    });
+    world.resume = Some(session);
+    world.tell(says("then"));
+    let run = world.run("and then?").await;
+    let opening = format!("{:?}", run.events[0]);
+    assert!(opening.contains("said in"), "{opening}");
+    assert!(run.events.iter().any(
+        |event| matches!(event, Event::Notice { text, .. } if text.verbatim().contains("1 damaged line"))
+    ));
+    let said = format!("{:?}", world.request(1).messages[1]);
+    assert!(said.contains("[this answer was cut off here]"), "{said}");
+}
+
+#[tokio::test]
+async fn calls_that_ended_before_a_kill_keep_their_results_and_the_others_are_answered() {
+    let mut world = World::new(vec![
+        calls(vec![
+            call("a", "look", json!({"id": "x", "text": "found it"})),
+            call("b", "change", json!({"id": "y", "path": "f", "print": ["half\n"]})),
+        ]),
+        says("done"),
+    ]);
+    let run = world.run("go").await;
+    let session = run.handle.session;
+    drop(run.close().await);
+    cut_after(&world, session, |event| matches!(event, Event::ToolDone(_)));
+    world.resume = Some(session);
+    world.tell(says("then"));
+    let run = world.run("and then?").await;
+    let Event::ItemAdded { item: Item::ToolResults { results } } = &run.events[0] else {
+        panic!("{:?}", run.events[0])
+    };
+    assert_eq!(results.len(), 2);
+    let told: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+    assert!(told.contains(&"found it") || told.contains(&"half\ndone"), "{told:?}");
+    assert!(told.iter().any(|text| text.starts_with("cox ended before this call did")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_ended_well_needs_no_repair() {
+    let mut world = World::new(vec![says("one"), Told::Reply(Vec::new(), llm::Stop::EndTurn)]);
+    let run = world.run("go").await;
+    world.resume = Some(run.handle.session);
+    drop(run.close().await);
+    let mut run = world.open();
+    assert!(matches!(run.next().await, Some(Event::SessionStarted { resumed: true, .. })));
+    run.turn("go on").await;
+    assert_eq!(run.events.iter().filter(|event| matches!(event, Event::PrefixBuilt { .. })).count(), 0);
+}
