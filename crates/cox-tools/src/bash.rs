@@ -1,1 +1,121 @@
 //! `bash`: runs a shell line in the sandbox.
+//!
+//! Everything the line prints goes to the sink as it comes; the answer adds one line that says how it ended, and what
+//! the sandbox refused. The line and everything it started have ended when the call returns.
+
+use std::{sync::LazyLock, time::Duration};
+
+use async_trait::async_trait;
+use child_process::Exit;
+use cox_permission::{Risk, Subject, Target, segments};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, commands::Ran,
+    parse_input,
+};
+
+mod outcome;
+
+/// Runs a shell line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bash;
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    command: String,
+    #[serde(default)]
+    timeout_s: Option<f64>,
+    #[serde(default)]
+    shell: Option<String>,
+}
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    name: "bash",
+    description: "Runs a shell command in a sandbox and returns its output. Starts in the working directory each time; \
+                  no input, no terminal; ended with everything it started when it returns.",
+    input_schema: json!({
+        "type": "object",
+        "properties": {
+            "command": {"type": "string"},
+            "timeout_s": {"type": "integer", "description": "default 120, at most 600"},
+            "shell": {"enum": ["bash", "sh", "zsh", "dash", "fish"]}
+        },
+        "required": ["command"]
+    }),
+    deferred: false,
+    risk: Risk::Exec,
+    concurrency: Concurrency::Exclusive,
+});
+
+#[async_trait]
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn subject(&self, input: &Value, _cx: &SubjectCx) -> Result<Subject, ToolError> {
+        let input: Input = parse_input(&SPEC, input)?;
+        let line = check_line(&input.command)?;
+        let segments = segments(line);
+        Ok(Subject {
+            tool: SPEC.name.to_owned(),
+            text: line.to_owned(),
+            risk: Risk::Exec,
+            targets: vec![Target::Command { line: line.to_owned(), segments }],
+        })
+    }
+
+    async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+        let input: Input = parse_input(&SPEC, &input)?;
+        let line = check_line(&input.command)?;
+        let settings = cx.commands.settings();
+        let timeout = timeout(input.timeout_s, settings.default_timeout, settings.max_timeout);
+        let shell = cx.commands.shell(input.shell.as_deref())?;
+        let output = cx.output.clone();
+        let ran = cx
+            .commands
+            .run(line, &shell, timeout, &cx.cancel, &mut |bytes: &[u8]| output.write(bytes))
+            .await?;
+        Ok(answer(&ran, timeout))
+    }
+}
+
+/// Returns the line as it can be run: text without a NUL, and not blank.
+fn check_line(line: &str) -> Result<&str, ToolError> {
+    let problem = if line.trim().is_empty() {
+        "`command` is empty; expected a shell command"
+    } else if line.contains('\0') {
+        "`command` holds a NUL character, which no shell can take"
+    } else {
+        return Ok(line);
+    };
+    Err(ToolError::BadInput { tool: SPEC.name.to_owned(), problem: problem.to_owned() })
+}
+
+/// Returns the timeout that a call gets: what it asked for, at least a second, at most the limit.
+fn timeout(asked: Option<f64>, default: Duration, max: Duration) -> Duration {
+    match asked {
+        Some(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds)
+            .unwrap_or(max)
+            .clamp(Duration::from_secs(1).min(max), max),
+        _ => default.min(max),
+    }
+}
+
+fn answer(ran: &Ran, timeout: Duration) -> ToolOutput {
+    let code = match ran.ended.exit {
+        Exit::Code(code) => Some(code),
+        Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
+    };
+    ToolOutput {
+        text: outcome::text(ran, timeout),
+        is_error: code != Some(0),
+        exit_code: code,
+        ..ToolOutput::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,34 +1,35 @@
 //! Turns a policy into a wrap around a command, per platform. Decides nothing.
+//!
+//! [`detect`] finds out once which backend really works here, [`wrap`] makes the argv prefix that holds a command to a
+//! [`Policy`], [`helper`] is the entry of the program that confines itself before it becomes the command, and
+//! [`denial`] reads from a failed command's output what was refused. A policy that cannot be held is refused with the
+//! reason: nothing here ever runs bare in silence.
 #![allow(unsafe_code, reason = "this crate owns the operating system's confinement calls")]
+#![allow(clippy::disallowed_methods, reason = "mount points are made and removed here, and nowhere else")]
 
-use std::path::PathBuf;
+pub mod policy;
 
-use serde::{Deserialize, Serialize};
+pub mod detect;
+pub mod wrap;
 
-/// How much a command may change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Nothing but its private temporary folder.
-    ReadOnly,
-    /// The writable roots.
-    #[default]
-    WorkspaceWrite,
-    /// Everything: no sandbox.
-    DangerFullAccess,
-}
+pub mod hidden;
+pub mod protected;
 
-/// What a command may touch. All paths absolute.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
-    /// How much it may change.
-    pub mode: Mode,
-    /// Folders that may be written in `workspace-write`.
-    pub writable: Vec<PathBuf>,
-    /// Folders and files inside the writable ones that stay read-only, such as `.git`.
-    pub read_only_within: Vec<PathBuf>,
-    /// Folders and files that may not even be read.
-    pub hidden: Vec<PathBuf>,
-    /// Whether the network is reachable.
-    pub network: bool,
-}
+pub mod denial;
+pub mod helper;
+
+pub mod macos;
+pub mod windows;
+
+#[cfg(target_os = "linux")]
+mod linux;
+mod mountpoint;
+mod view;
+
+pub use denial::{Denial, denial};
+pub use detect::{Backend, Choice, Detected, detect};
+pub use helper::helper_main;
+pub use hidden::default_hidden;
+pub use policy::{Mode, Policy};
+pub use protected::default_read_only;
+pub use wrap::{Refused, wrap};

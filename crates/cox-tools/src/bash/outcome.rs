@@ -1,0 +1,59 @@
+//! The line that ends a command's output: how it ended, what it left behind, what it was refused.
+
+use std::{fmt::Write as _, time::Duration};
+
+use child_process::Exit;
+
+use crate::commands::Ran;
+
+/// Returns what is said after the output, such as `[exit 0, 1.2 s]`. Begins on a line of its own.
+pub(super) fn text(ran: &Ran, timeout: Duration) -> String {
+    let ended = &ran.ended;
+    let elapsed = seconds(ended.elapsed);
+    let mut text = String::from(if ran.ends_with_newline { "" } else { "\n" });
+    let how = match ended.exit {
+        Exit::Code(code) => format!("[exit {code}, {elapsed}]"),
+        Exit::Signal(signal) => format!("[killed by {}, {elapsed}]", signal_name(signal)),
+        Exit::TimedOut => {
+            format!("[timed out after {}: ended with everything it started]", seconds(timeout))
+        }
+        Exit::Cancelled => format!("[cancelled after {elapsed}: ended with everything it started]"),
+    };
+    text.push_str(&how);
+    if let Some(denial) = &ran.denial {
+        // Writing to a string cannot fail.
+        let _written = write!(text, "\n[sandbox: {denial}]");
+    }
+    if ended.left_behind > 0 {
+        let processes = if ended.left_behind == 1 { "process" } else { "processes" };
+        let _written =
+            write!(text, "\n[ended {} {processes} left in the background]", ended.left_behind);
+    }
+    if !ended.survivors.is_empty() {
+        let pids: Vec<String> = ended.survivors.iter().map(ToString::to_string).collect();
+        let _written = write!(text, "\n[still running, could not be ended: pid {}]", pids.join(", "));
+    }
+    text
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        _ => return format!("signal {signal}"),
+    };
+    name.to_owned()
+}

@@ -1,0 +1,61 @@
+//! What the helper is told to do to itself, and the doing of it in the one order that works.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{landlock, mounts, seccomp};
+use crate::view::View;
+
+/// What the helper does to itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    /// Namespaces and mounts of its own; none where bubblewrap has made them or the kernel forbids them.
+    pub(crate) mounts: Option<Mounts>,
+    /// The Landlock rules; none leaves the file system to the mounts.
+    pub(crate) fence: Option<Fence>,
+    /// Which sockets may be opened.
+    pub(crate) sockets: Sockets,
+}
+
+/// Namespaces and mounts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mounts {
+    /// The file system.
+    pub(crate) view: View,
+    /// Whether the command gets a network of its own, with nothing but a loopback.
+    pub(crate) own_network: bool,
+}
+
+/// Landlock rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fence {
+    /// Folders and files that may be written.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Folders and files whose content may not be read.
+    pub(crate) hidden: Vec<PathBuf>,
+}
+
+/// Which sockets may be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sockets {
+    /// IPv4 and IPv6.
+    pub(crate) internet: bool,
+    /// Unix sockets by name. Pairs are always allowed.
+    pub(crate) unix: bool,
+}
+
+/// Confines this process; every step that was asked for has been done when this returns without an error.
+pub(crate) fn confine_self(spec: &str) -> Result<(), String> {
+    let spec: Spec =
+        serde_json::from_str(spec).map_err(|error| format!("the spec cannot be read: {error}"))?;
+    // Mounting needs capabilities, which the next steps take away; Landlock forbids mounting; seccomp forbids both.
+    if let Some(mounts) = &spec.mounts {
+        mounts::enter(&mounts.view, mounts.own_network)?;
+    }
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|error| format!("cannot give up new privileges: {error}"))?;
+    landlock::restrict(spec.fence.as_ref())?;
+    mounts::drop_capabilities()?;
+    seccomp::apply(spec.sockets)
+}

@@ -1,0 +1,156 @@
+//! The file system as a confined command sees it: which path is what, outer paths first.
+//!
+//! Computed once per command from the policy and what exists, and held by whichever backend can mount.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Mode, Policy, protected::git_folders};
+
+/// What a path is inside. Ordered: where two meet on one path, the later one holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Place {
+    /// As outside, writable.
+    Writable,
+    /// As outside, not writable.
+    ReadOnly,
+    /// Does not exist outside and cannot come to exist: an empty folder that cannot be written.
+    Blocked,
+    /// An empty private folder.
+    Fresh,
+    /// A file that cannot be read.
+    HiddenFile,
+    /// A folder that cannot be entered.
+    HiddenFolder,
+    /// A folder that cannot be listed, on the way to something that is not hidden.
+    HiddenPassage,
+}
+
+/// Every path that is not simply readable, in an order in which they can be mounted. Paths are real.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct View {
+    /// Each path once; a folder before what lies in it.
+    pub(crate) places: Vec<(PathBuf, Place)>,
+}
+
+/// Folders that are private to each command.
+pub(crate) const FRESH: [&str; 2] = ["/tmp", "/run"];
+
+/// What stays visible of `/run`: nothing with a socket of an agent, a container engine or a bus in it.
+const KEPT_OF_RUN: [&str; 6] = [
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/resolvconf/resolv.conf",
+];
+
+impl View {
+    /// Computes the view. `visible` must be seen although it may lie in a folder that is private: the working
+    /// directory and the programs of the wrap.
+    pub(crate) fn new(policy: &Policy, cwd: &Path, visible: &[&Path]) -> Self {
+        let mut places: BTreeMap<PathBuf, Place> = BTreeMap::new();
+        let mut put = |path: PathBuf, place: Place| {
+            places.entry(path).and_modify(|old| *old = place.max(*old)).or_insert(place);
+        };
+        let roots: Vec<PathBuf> = real(&policy.writable).filter(|path| path != Path::new("/")).collect();
+        let is_writable = policy.mode == Mode::WorkspaceWrite;
+        for root in &roots {
+            if is_writable {
+                put(root.clone(), Place::Writable);
+            } else {
+                put(root.clone(), Place::ReadOnly);
+            }
+        }
+        let visible: Vec<PathBuf> =
+            visible.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let hidden: Vec<PathBuf> = real(&policy.hidden).collect();
+        let around = |path: &Path| hidden.iter().any(|folder| path.starts_with(folder));
+        for path in visible.iter().cloned().chain(cwd.canonicalize().ok()) {
+            let is_covered = FRESH.iter().any(|fresh| path.starts_with(fresh) && path != Path::new(fresh))
+                || visible.contains(&path) && around(&path);
+            if is_covered && !roots.iter().any(|root| path.starts_with(root)) {
+                put(path, Place::ReadOnly);
+            }
+        }
+        for kept in KEPT_OF_RUN.iter().map(PathBuf::from).filter(|path| path.exists()) {
+            put(kept, Place::ReadOnly);
+        }
+        if is_writable {
+            for path in protected(policy) {
+                if let Ok(path) = path.canonicalize() {
+                    if roots.iter().any(|root| path.starts_with(root) && &path != root) {
+                        put(path, Place::ReadOnly);
+                    }
+                } else if let Some(path) = missing(&path) {
+                    if roots.iter().any(|root| path.starts_with(root)) {
+                        put(path, Place::Blocked);
+                    }
+                }
+            }
+        }
+        for path in &hidden {
+            if !path.is_dir() {
+                put(path.clone(), Place::HiddenFile);
+            } else if roots.iter().chain(&visible).any(|kept| kept.starts_with(path) && kept != path) {
+                put(path.clone(), Place::HiddenPassage);
+            } else {
+                put(path.clone(), Place::HiddenFolder);
+            }
+        }
+        for fresh in FRESH.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink()) {
+            put(fresh.to_owned(), Place::Fresh);
+        }
+        let places = places.into_iter().collect::<Vec<_>>();
+        Self { places: places.iter().filter(|place| !is_moot(place, &places)).cloned().collect() }
+    }
+
+    /// Returns the paths that are of this kind.
+    pub(crate) fn of(&self, wanted: Place) -> impl Iterator<Item = &Path> {
+        self.places
+            .iter()
+            .filter(move |(_, place)| *place == wanted)
+            .map(|(path, _)| path.as_path())
+    }
+}
+
+/// Whether a place needs nothing because what lies around it already decides: something to hide where nothing is seen.
+fn is_moot((path, place): &(PathBuf, Place), places: &[(PathBuf, Place)]) -> bool {
+    let around = places
+        .iter()
+        .filter(|(outer, _)| path.starts_with(outer) && outer != path)
+        .max_by_key(|(outer, _)| outer.components().count());
+    match around.map(|(_, place)| place) {
+        Some(Place::Fresh) => *place >= Place::HiddenFile,
+        Some(Place::HiddenFolder | Place::Blocked) => *place != Place::Writable,
+        Some(Place::HiddenPassage) => !matches!(place, Place::Writable | Place::ReadOnly),
+        _ => false,
+    }
+}
+
+/// Returns everything that stays read-only: what the policy names and where its `.git` pointers lead.
+fn protected(policy: &Policy) -> Vec<PathBuf> {
+    let mut paths = policy.read_only_within.clone();
+    for pointer in policy.read_only_within.iter().filter(|path| path.ends_with(".git")) {
+        paths.extend(git_folders(pointer));
+    }
+    paths
+}
+
+/// Returns where a path that does not exist would come to exist: its name in its real parent.
+fn missing(path: &Path) -> Option<PathBuf> {
+    if path.is_symlink() {
+        // A link to nowhere: nothing can be mounted on it, and making its target needs a writable place.
+        return None;
+    }
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+fn real(paths: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    paths.iter().filter_map(|path| path.canonicalize().ok())
+}
