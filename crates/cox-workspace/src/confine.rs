@@ -151,9 +151,18 @@ pub fn confine(roots: &Roots, written: &str, access: Access) -> Result<Confined,
         let readable = access == Access::Write && root_of(&roots.readable, &resolved).is_some();
         let (written, roots) = (written.to_owned(), allowed.clone());
         if readable {
-            ConfineError::ReadOnly { written, resolved, roots }
+            ConfineError::ReadOnly {
+                written,
+                resolved,
+                roots,
+            }
         } else {
-            ConfineError::Outside { written, resolved, access, roots }
+            ConfineError::Outside {
+                written,
+                resolved,
+                access,
+                roots,
+            }
         }
     };
     let lexical = if root_of(allowed, &lexical).is_some() {
@@ -162,8 +171,15 @@ pub fn confine(roots: &Roots, written: &str, access: Access) -> Result<Confined,
         through_root_alias(allowed, &lexical).ok_or_else(|| refuse(lexical.clone()))?
     };
     let real = resolve(&joined, written)?;
-    let Some(root) = root_of(allowed, &real) else { return Err(refuse(real)) };
-    Ok(Confined { written: written.to_owned(), lexical, root: root.to_owned(), real })
+    let Some(root) = root_of(allowed, &real) else {
+        return Err(refuse(real));
+    };
+    Ok(Confined {
+        written: written.to_owned(),
+        lexical,
+        root: root.to_owned(),
+        real,
+    })
 }
 
 /// Judges a confined path again and says whether it still leads to the same place.
@@ -197,7 +213,9 @@ fn refuse_strange(written: &str) -> Result<(), ConfineError> {
         return Err(ConfineError::Empty);
     }
     if written.contains('\0') {
-        return Err(ConfineError::Nul { written: written.replace('\0', "␀") });
+        return Err(ConfineError::Nul {
+            written: written.replace('\0', "␀"),
+        });
     }
     let bytes = written.as_bytes();
     let drive = bytes.len() >= 3
@@ -208,7 +226,9 @@ fn refuse_strange(written: &str) -> Result<(), ConfineError> {
         || written.starts_with(r"\??\")
         || (written.starts_with("//") && !written.starts_with("///"));
     if drive || share {
-        return Err(ConfineError::Prefix { written: written.to_owned() });
+        return Err(ConfineError::Prefix {
+            written: written.to_owned(),
+        });
     }
     Ok(())
 }
@@ -244,7 +264,11 @@ fn through_root_alias(roots: &[PathBuf], lexical: &Path) -> Option<PathBuf> {
         let real = ancestor.canonicalize().ok()?;
         let rest = lexical.strip_prefix(ancestor).ok()?;
         roots.contains(&real).then(|| {
-            if rest.as_os_str().is_empty() { real } else { real.join(rest) }
+            if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
+            }
         })
     })
 }
@@ -264,13 +288,18 @@ fn resolve(path: &Path, written: &str) -> Result<PathBuf, ConfineError> {
             Ok(meta) if meta.file_type().is_symlink() => {
                 links += 1;
                 if links > MAX_LINKS {
-                    return Err(ConfineError::TooManyLinks { written: written.to_owned(), at: next });
+                    return Err(ConfineError::TooManyLinks {
+                        written: written.to_owned(),
+                        at: next,
+                    });
                 }
-                let target = next.read_link().map_err(|source| ConfineError::Unresolved {
-                    written: written.to_owned(),
-                    at: next,
-                    source,
-                })?;
+                let target = next
+                    .read_link()
+                    .map_err(|source| ConfineError::Unresolved {
+                        written: written.to_owned(),
+                        at: next,
+                        source,
+                    })?;
                 if target.is_absolute() {
                     real = PathBuf::new();
                 }
@@ -317,7 +346,11 @@ fn verb(access: Access) -> &'static str {
 }
 
 fn folder_of(resolved: &Path) -> String {
-    let folder = if resolved.is_dir() { Some(resolved) } else { resolved.parent() };
+    let folder = if resolved.is_dir() {
+        Some(resolved)
+    } else {
+        resolved.parent()
+    };
     folder.unwrap_or(resolved).display().to_string()
 }
 

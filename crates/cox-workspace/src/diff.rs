@@ -55,7 +55,9 @@ pub fn moved(from: &str, old: Option<&[u8]>, to: &str, new: Option<&[u8]>) -> St
     let _ = write!(
         out,
         "{}",
-        diff.unified_diff().context_radius(CONTEXT).header(&before, &after)
+        diff.unified_diff()
+            .context_radius(CONTEXT)
+            .header(&before, &after)
     );
     out
 }

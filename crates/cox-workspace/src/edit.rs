@@ -35,7 +35,9 @@ pub struct Edited {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// `old` is empty and the file is not.
-    #[error("`old` is empty, which only creates a new file or fills an empty one; this file has {lines} lines\nhint: give the text to replace in `old`, with enough lines around it to be unique")]
+    #[error(
+        "`old` is empty, which only creates a new file or fills an empty one; this file has {lines} lines\nhint: give the text to replace in `old`, with enough lines around it to be unique"
+    )]
     EmptyOld {
         /// How many lines there are.
         lines: usize,
@@ -86,7 +88,10 @@ pub fn edit(content: &[u8], old: &str, new: &str, replace_all: bool) -> Result<E
     if !exact.is_empty() {
         let ambiguous = exact.len() > 1 && !replace_all;
         if ambiguous {
-            return Err(ambiguity(Strictness::Exact, exact.iter().map(|at| text.line_at(*at))));
+            return Err(ambiguity(
+                Strictness::Exact,
+                exact.iter().map(|at| text.line_at(*at)),
+            ));
         }
         let splices: Vec<Splice> = exact
             .iter()
@@ -100,13 +105,20 @@ pub fn edit(content: &[u8], old: &str, new: &str, replace_all: bool) -> Result<E
     let old_lines = lines_of(old);
     let new_lines = lines_of(new);
     for strictness in &Strictness::ALL[1..] {
-        let limit = if replace_all { usize::MAX } else { MAX_LISTED + 1 };
+        let limit = if replace_all {
+            usize::MAX
+        } else {
+            MAX_LISTED + 1
+        };
         let found = find(&text, &old_lines, Anchor::Anywhere, *strictness, limit);
         if found.is_empty() {
             continue;
         }
         if found.len() > 1 && !replace_all {
-            return Err(ambiguity(*strictness, found.iter().map(|found| found.first)));
+            return Err(ambiguity(
+                *strictness,
+                found.iter().map(|found| found.first),
+            ));
         }
         let steps = steps(&old_lines, &new_lines);
         let splices: Vec<Splice> = apart(&found)
@@ -115,7 +127,10 @@ pub fn edit(content: &[u8], old: &str, new: &str, replace_all: bool) -> Result<E
         return finish(content, &splices, *strictness);
     }
     let near = nearest::nearest(&text, &old_lines, Instant::now() + MAX_COMPARING);
-    Err(EditError::NotFound { near, numbered: nearest::is_numbered(&old_lines) })
+    Err(EditError::NotFound {
+        near,
+        numbered: nearest::is_numbered(&old_lines),
+    })
 }
 
 fn fill(content: &[u8], new: &str) -> Result<Edited, EditError> {
@@ -127,19 +142,26 @@ fn fill(content: &[u8], new: &str) -> Result<Edited, EditError> {
         return Err(EditError::Same);
     }
     let end = content.len();
-    finish(content, &[Splice { range: end..end, bytes: new.into() }], Strictness::Exact)
+    finish(
+        content,
+        &[Splice {
+            range: end..end,
+            bytes: new.into(),
+        }],
+        Strictness::Exact,
+    )
 }
 
-fn finish(
-    content: &[u8],
-    splices: &[Splice],
-    strictness: Strictness,
-) -> Result<Edited, EditError> {
+fn finish(content: &[u8], splices: &[Splice], strictness: Strictness) -> Result<Edited, EditError> {
     let (bytes, places) = assemble(content, splices);
     if bytes == content {
         return Err(EditError::Same);
     }
-    Ok(Edited { bytes, strictness, places })
+    Ok(Edited {
+        bytes,
+        strictness,
+        places,
+    })
 }
 
 /// Offsets of `old`: without overlap for replacing all, else enough overlapping ones to list.
@@ -177,7 +199,11 @@ fn ambiguity(strictness: Strictness, lines: impl Iterator<Item = usize>) -> Edit
     let mut lines: Vec<usize> = lines.map(|line| line + 1).collect();
     let more = lines.len() > MAX_LISTED;
     lines.truncate(MAX_LISTED);
-    EditError::Ambiguous { strictness, lines, more }
+    EditError::Ambiguous {
+        strictness,
+        lines,
+        more,
+    }
 }
 
 /// The new text for an exact match. Whoever writes no `\r` at all does not mean to change line endings: new lines get
@@ -194,19 +220,23 @@ fn follow_endings(text: &Text<'_>, at: usize, old: &str, new: &str) -> Vec<u8> {
     if old.contains('\n') {
         return new.into();
     }
-    new.split('\n').collect::<Vec<_>>().join("\r\n").into_bytes()
+    new.split('\n')
+        .collect::<Vec<_>>()
+        .join("\r\n")
+        .into_bytes()
 }
 
 /// Lines without endings; after a final newline one more, empty line. A byte order mark is left out.
 fn lines_of(text: &str) -> Vec<&str> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
+    text.split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect()
 }
 
 fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     let deadline = Some(Instant::now() + MAX_COMPARING);
-    let ops =
-        similar::capture_diff_slices_deadline(similar::Algorithm::Myers, old, new, deadline);
+    let ops = similar::capture_diff_slices_deadline(similar::Algorithm::Myers, old, new, deadline);
     let mut steps = Vec::new();
     for op in ops {
         let (tag, old, new) = op.as_tag_tuple();
@@ -226,7 +256,11 @@ struct At<'a> {
 
 impl At<'_> {
     fn count(&self) -> String {
-        if self.more { format!("more than {}", self.lines.len()) } else { self.lines.len().to_string() }
+        if self.more {
+            format!("more than {}", self.lines.len())
+        } else {
+            self.lines.len().to_string()
+        }
     }
 }
 
@@ -236,7 +270,11 @@ impl fmt::Display for At<'_> {
             let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{line}")?;
         }
-        if self.more { f.write_str(", …") } else { Ok(()) }
+        if self.more {
+            f.write_str(", …")
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Opens and reads files by what they are: never waits for a FIFO, never reads a device, never more than the cap.
 
+mod lines;
+
 use std::{
     fs::File,
     io::{self, Read},
     path::Path,
 };
 
+pub use lines::{HEAD_BYTES, LineLimits, LineRange, Lines, Opened, ShownLine, open_with_head};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -28,7 +31,10 @@ impl Digest {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is nothing at that path.
-    #[error("there is no file `{written}`{}", crate::file::elsewhere(written, resolved))]
+    #[error(
+        "there is no file `{written}`{}",
+        crate::file::elsewhere(written, resolved)
+    )]
     NotFound {
         /// The path as written.
         written: String,
@@ -100,10 +106,14 @@ pub fn read(at: &Confined, cap: u64) -> Result<Vec<u8>, ReadError> {
 pub(crate) fn open_stamped(at: &Confined) -> Result<(File, Stamp), ReadError> {
     let written = || at.written.clone();
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            ReadError::NotFound { written: written(), resolved: at.real.clone() }
-        }
-        _ => ReadError::Io { written: written(), source },
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::NotFound {
+            written: written(),
+            resolved: at.real.clone(),
+        },
+        _ => ReadError::Io {
+            written: written(),
+            source,
+        },
     };
     let Some(name) = at.real.file_name().filter(|_| at.real != at.root) else {
         return Err(ReadError::Folder { written: written() });
@@ -123,16 +133,27 @@ pub(crate) fn read_open(
     cap: u64,
     at: &Confined,
 ) -> Result<Vec<u8>, ReadError> {
-    let too_large = |bytes| ReadError::TooLarge { written: at.written.clone(), bytes, cap };
+    let too_large = |bytes| ReadError::TooLarge {
+        written: at.written.clone(),
+        bytes,
+        cap,
+    };
     if stamp.size > cap {
         return Err(too_large(stamp.size));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stamp.size).unwrap_or(0) + 1);
     file.take(cap + 1)
         .read_to_end(&mut bytes)
-        .map_err(|source| ReadError::Io { written: at.written.clone(), source })?;
+        .map_err(|source| ReadError::Io {
+            written: at.written.clone(),
+            source,
+        })?;
     let len = bytes.len() as u64;
-    if len > cap { Err(too_large(len)) } else { Ok(bytes) }
+    if len > cap {
+        Err(too_large(len))
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Opens the folder that holds a confined path, without following links.

@@ -51,5 +51,8 @@ impl Stamp {
 
 /// Says whether the system cannot do this kind of rename, rather than failed at it.
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput)
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
+    )
 }

@@ -2,16 +2,19 @@
 //!
 //! A path is judged by [`confine`]; what is read comes through [`file`] and [`search`]; what is changed is computed as bytes
 //! ([`edit`], [`patch`]) and written as one [`write_set`]. Nothing here knows tools, rules or a network.
-#![allow(clippy::disallowed_methods, reason = "this is the door to the workspace's files")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the door to the workspace's files"
+)]
 
 pub mod confine;
 pub mod file;
 pub(crate) mod folder;
 
-pub(crate) mod locate;
-pub(crate) mod splice;
 pub mod edit;
+pub(crate) mod locate;
 pub mod patch;
+pub(crate) mod splice;
 
 pub mod write_set;
 
@@ -39,7 +42,10 @@ pub struct Workspace {
 impl Workspace {
     /// Makes a workspace over these roots.
     pub fn new(roots: Arc<Roots>) -> Self {
-        Self { roots, seen: Mutex::default() }
+        Self {
+            roots,
+            seen: Mutex::default(),
+        }
     }
 
     /// Returns the roots.

@@ -57,10 +57,18 @@ impl<'a> Text<'a> {
         for newline in memchr::memchr_iter(b'\n', bytes) {
             let crlf = newline > start && bytes[newline - 1] == b'\r';
             let end = if crlf { newline - 1 } else { newline };
-            lines.push(Line { start, end, next: newline + 1 });
+            lines.push(Line {
+                start,
+                end,
+                next: newline + 1,
+            });
             start = newline + 1;
         }
-        lines.push(Line { start, end: bytes.len(), next: bytes.len() });
+        lines.push(Line {
+            start,
+            end: bytes.len(),
+            next: bytes.len(),
+        });
         Self { bytes, lines }
     }
 
@@ -77,7 +85,9 @@ impl<'a> Text<'a> {
 
     /// The line that holds a byte.
     pub(crate) fn line_at(&self, byte: usize) -> usize {
-        self.lines.partition_point(|line| line.next <= byte).min(self.lines.len() - 1)
+        self.lines
+            .partition_point(|line| line.next <= byte)
+            .min(self.lines.len() - 1)
     }
 
     /// The ending that a new line near `line` gets: its own, else the one before, else the first of the file.
@@ -124,20 +134,34 @@ pub(crate) fn find(
     strictness: Strictness,
     limit: usize,
 ) -> Vec<Found> {
-    let Some((last, body)) = pattern.split_last() else { return Vec::new() };
+    let Some((last, body)) = pattern.split_last() else {
+        return Vec::new();
+    };
     if pattern.iter().all(|line| is_blank(line.as_bytes())) && strictness > Strictness::Exact {
         return Vec::new();
     }
     let forms = |bytes| Form::new(bytes, strictness);
     let wanted: Vec<Form<'_>> = pattern.iter().map(|line| forms(line.as_bytes())).collect();
-    let lines: Vec<Form<'_>> =
-        (0..text.lines.len()).map(|line| forms(text.content(line))).collect();
+    let lines: Vec<Form<'_>> = (0..text.lines.len())
+        .map(|line| forms(text.content(line)))
+        .collect();
     let mut found = Vec::new();
     if body.is_empty() {
         for (index, line) in lines.iter().enumerate() {
-            within_line(text.lines[index], line, &wanted[0], strictness, limit, |segment| {
-                found.push(Found { first: index, segments: vec![segment], past_end: false });
-            });
+            within_line(
+                text.lines[index],
+                line,
+                &wanted[0],
+                strictness,
+                limit,
+                |segment| {
+                    found.push(Found {
+                        first: index,
+                        segments: vec![segment],
+                        past_end: false,
+                    });
+                },
+            );
             if found.len() >= limit {
                 found.truncate(limit);
                 break;
@@ -147,14 +171,24 @@ pub(crate) fn find(
     }
     let middle = &wanted[1..body.len()];
     for first in 0..lines.len() {
-        let Some(start) =
-            at_line_end(text.lines[first], &lines[first], &wanted[0], anchor, strictness)
-        else {
+        let Some(start) = at_line_end(
+            text.lines[first],
+            &lines[first],
+            &wanted[0],
+            anchor,
+            strictness,
+        ) else {
             continue;
         };
         let after = first + 1 + middle.len();
-        let Some(covered) = lines.get(first + 1..after) else { break };
-        if covered.iter().zip(middle).any(|(line, want)| line.core != want.core) {
+        let Some(covered) = lines.get(first + 1..after) else {
+            break;
+        };
+        if covered
+            .iter()
+            .zip(middle)
+            .any(|(line, want)| line.core != want.core)
+        {
             continue;
         }
         let (end, past_end) = match lines.get(after) {
@@ -165,15 +199,23 @@ pub(crate) fn find(
                     None => continue,
                 }
             }
-            None if last.is_empty() && after == lines.len() && !text.content(after - 1).is_empty() => {
+            None if last.is_empty()
+                && after == lines.len()
+                && !text.content(after - 1).is_empty() =>
+            {
                 (text.bytes.len()..text.bytes.len(), true)
             }
             None => continue,
         };
         let mut segments = vec![start];
-        segments.extend((first + 1..after).map(|line| text.lines[line].start..text.lines[line].end));
+        segments
+            .extend((first + 1..after).map(|line| text.lines[line].start..text.lines[line].end));
         segments.push(end);
-        found.push(Found { first, segments, past_end });
+        found.push(Found {
+            first,
+            segments,
+            past_end,
+        });
         if found.len() >= limit {
             break;
         }
@@ -193,13 +235,29 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     fn new(raw: &'a [u8], strictness: Strictness) -> Self {
-        let trail =
-            if strictness >= Strictness::LineEnds { raw.len() - trim_end(raw).len() } else { 0 };
+        let trail = if strictness >= Strictness::LineEnds {
+            raw.len() - trim_end(raw).len()
+        } else {
+            0
+        };
         let kept = &raw[..raw.len() - trail];
-        let indent = if strictness >= Strictness::Indentation { indent_of(kept).len() } else { 0 };
+        let indent = if strictness >= Strictness::Indentation {
+            indent_of(kept).len()
+        } else {
+            0
+        };
         let core = &kept[indent..];
-        let core = if strictness >= Strictness::Quotes { fold(core) } else { Cow::Borrowed(core) };
-        Self { raw, indent, trail, core }
+        let core = if strictness >= Strictness::Quotes {
+            fold(core)
+        } else {
+            Cow::Borrowed(core)
+        };
+        Self {
+            raw,
+            indent,
+            trail,
+            core,
+        }
     }
 
     /// Turns a position in `core` into one in `raw`.
@@ -242,7 +300,11 @@ fn within_line(
             if at_first { break } else { continue }
         }
         let start = if at_first { 0 } else { line.raw_at(position) };
-        let end = if want.trail > 0 { line.raw.len() } else { line.raw_at(ends) };
+        let end = if want.trail > 0 {
+            line.raw.len()
+        } else {
+            line.raw_at(ends)
+        };
         take(at.start + start..at.start + end);
         count += 1;
     }
@@ -265,7 +327,9 @@ fn at_line_end(
         return Some(at.end..at.end);
     }
     let position = line.core.len().checked_sub(want.core.len())?;
-    line.core.ends_with(&want.core).then(|| at.start + line.raw_at(position)..at.end)
+    line.core
+        .ends_with(&want.core)
+        .then(|| at.start + line.raw_at(position)..at.end)
 }
 
 /// The last line of several: it begins where the file's line does and may end inside it.
@@ -280,7 +344,8 @@ fn at_line_start(
         return Some(at.start..at.start);
     }
     if want.core.is_empty() {
-        let fits = strictness >= Strictness::Indentation || line.raw.starts_with(written.as_bytes());
+        let fits =
+            strictness >= Strictness::Indentation || line.raw.starts_with(written.as_bytes());
         let end = if strictness >= Strictness::Indentation {
             indent_of(line.raw).len()
         } else {
@@ -298,13 +363,19 @@ fn at_line_start(
 
 /// The white space a line begins with.
 pub(crate) fn indent_of(line: &[u8]) -> &[u8] {
-    let end = line.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
+    let end = line
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\t'))
+        .unwrap_or(line.len());
     &line[..end]
 }
 
 /// The line without the white space at its end.
 pub(crate) fn trim_end(line: &[u8]) -> &[u8] {
-    let end = line.iter().rposition(|byte| !is_blank_byte(*byte)).map_or(0, |last| last + 1);
+    let end = line
+        .iter()
+        .rposition(|byte| !is_blank_byte(*byte))
+        .map_or(0, |last| last + 1);
     &line[..end]
 }
 
@@ -340,7 +411,11 @@ fn fold(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = bytes;
     while !rest.is_empty() {
         let (unit, after) = rest.split_at(unit_len(rest));
-        match std::str::from_utf8(unit).ok().and_then(|text| text.chars().next()).and_then(plain) {
+        match std::str::from_utf8(unit)
+            .ok()
+            .and_then(|text| text.chars().next())
+            .and_then(plain)
+        {
             Some(plain) => folded.push(plain),
             None => folded.extend_from_slice(unit),
         }

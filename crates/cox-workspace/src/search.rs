@@ -6,9 +6,9 @@
 
 pub mod files;
 pub mod lines;
-mod walk;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use files::{FileHit, FileHits, FileQuery};
 pub use lines::{LineHits, LineQuery};
@@ -25,7 +25,9 @@ pub struct Bounds<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// The pattern is not a regular expression.
-    #[error("bad pattern `{pattern}`: {problem}\nhint: this is Rust regex syntax, without look-around and back-references; write `\\(`, `\\{{`, `\\[` for the plain characters")]
+    #[error(
+        "bad pattern `{pattern}`: {problem}\nhint: this is Rust regex syntax, without look-around and back-references; write `\\(`, `\\{{`, `\\[` for the plain characters"
+    )]
     Pattern {
         /// The pattern.
         pattern: String,

@@ -55,7 +55,12 @@ pub(crate) fn assemble(bytes: &[u8], splices: &[Splice]) -> (Vec<u8>, Vec<Place>
         let inside = newlines(&splice.bytes);
         let ends_line = splice.bytes.last().is_none_or(|last| *last == b'\n');
         let last_line = (line + inside).saturating_sub(usize::from(ends_line && inside > 0));
-        places.push(Place { first_line: line, last_line, old: splice.range.clone(), new });
+        places.push(Place {
+            first_line: line,
+            last_line,
+            old: splice.range.clone(),
+            new,
+        });
         line += inside;
         from = splice.range.end;
     }
@@ -80,14 +85,21 @@ pub(crate) fn rewrite(
     let indents = Indents::learn(old, segment, strictness);
     let ending_of = |index: usize| {
         let line = found.first + index;
-        if line < text.lines.len() { text.ending(line) } else { b"" }
+        if line < text.lines.len() {
+            text.ending(line)
+        } else {
+            b""
+        }
     };
     let default_ending = text.ending_near(found.first);
     let mut pieces: Vec<(Vec<u8>, &[u8])> = Vec::with_capacity(new.len());
     for step in steps {
         match step {
             Step::Keep { old } => pieces.push((segment(*old).to_vec(), ending_of(*old))),
-            Step::Swap { old: gone, new: come } => {
+            Step::Swap {
+                old: gone,
+                new: come,
+            } => {
                 for (nth, line) in come.clone().enumerate() {
                     let pair = gone.start + nth;
                     if pair < gone.end {
@@ -109,10 +121,17 @@ pub(crate) fn rewrite(
     for (index, (body, ending)) in pieces.iter().enumerate() {
         bytes.extend_from_slice(body);
         if index < last {
-            bytes.extend_from_slice(if ending.is_empty() { default_ending } else { ending });
+            bytes.extend_from_slice(if ending.is_empty() {
+                default_ending
+            } else {
+                ending
+            });
         }
     }
-    Splice { range: found.range(), bytes }
+    Splice {
+        range: found.range(),
+        bytes,
+    }
 }
 
 /// One changed line: its indentation, its unchanged beginning and end and its trailing white space stay the file's.
@@ -133,13 +152,27 @@ fn weave(old: &str, new: &str, file: &[u8], indents: &Indents) -> Vec<u8> {
     let (old_units, new_units) = (units(old_core), units(new_core));
     let file_units = units(file_core);
     if file_units.len() == old_units.len() {
-        let head = old_units.iter().zip(&new_units).take_while(|(a, b)| a == b).count();
+        let head = old_units
+            .iter()
+            .zip(&new_units)
+            .take_while(|(a, b)| a == b)
+            .count();
         let room = old_units.len().min(new_units.len()) - head;
         let (old_rev, new_rev) = (old_units.iter().rev(), new_units.iter().rev());
-        let tail = old_rev.zip(new_rev).take(room).take_while(|(a, b)| a == b).count();
-        file_units[..head].iter().for_each(|unit| out.extend_from_slice(unit));
-        new_units[head..new_units.len() - tail].iter().for_each(|unit| out.extend_from_slice(unit));
-        file_units[file_units.len() - tail..].iter().for_each(|unit| out.extend_from_slice(unit));
+        let tail = old_rev
+            .zip(new_rev)
+            .take(room)
+            .take_while(|(a, b)| a == b)
+            .count();
+        file_units[..head]
+            .iter()
+            .for_each(|unit| out.extend_from_slice(unit));
+        new_units[head..new_units.len() - tail]
+            .iter()
+            .for_each(|unit| out.extend_from_slice(unit));
+        file_units[file_units.len() - tail..]
+            .iter()
+            .for_each(|unit| out.extend_from_slice(unit));
     } else {
         out.extend_from_slice(new_core);
     }
@@ -201,7 +234,10 @@ impl Indents {
             }
         }
         if known.iter().all(|(pattern, file)| pattern == file) {
-            return Self { known: Vec::new(), step: None };
+            return Self {
+                known: Vec::new(),
+                step: None,
+            };
         }
         if known.iter().all(|(pattern, _)| !pattern.is_empty()) {
             known.push((Vec::new(), Vec::new()));
@@ -216,8 +252,14 @@ impl Indents {
     }
 
     fn map(&self, indent: &[u8]) -> Vec<u8> {
-        let base = self.known.iter().rev().find(|(pattern, _)| indent.starts_with(pattern));
-        let Some((pattern, file)) = base else { return indent.to_vec() };
+        let base = self
+            .known
+            .iter()
+            .rev()
+            .find(|(pattern, _)| indent.starts_with(pattern));
+        let Some((pattern, file)) = base else {
+            return indent.to_vec();
+        };
         let mut out = file.clone();
         let mut rest = &indent[pattern.len()..];
         if let Some((deeper, file)) = &self.step {

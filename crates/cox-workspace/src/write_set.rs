@@ -36,9 +36,19 @@ pub struct WriteSet<'r> {
 /// What is to become of one file.
 #[derive(Debug)]
 pub(crate) enum Change {
-    Create { at: Confined, bytes: Vec<u8> },
-    Update { at: Confined, old: Vec<u8>, new: Vec<u8> },
-    Delete { at: Confined, old: Vec<u8> },
+    Create {
+        at: Confined,
+        bytes: Vec<u8>,
+    },
+    Update {
+        at: Confined,
+        old: Vec<u8>,
+        new: Vec<u8>,
+    },
+    Delete {
+        at: Confined,
+        old: Vec<u8>,
+    },
 }
 
 impl Change {
@@ -87,7 +97,9 @@ pub enum WriteError {
     #[error(transparent)]
     Confined(#[from] ConfineError),
     /// Two changes of the set are for one file.
-    #[error("`{written}` is changed twice in one set of changes\nhint: put both changes of a file into one")]
+    #[error(
+        "`{written}` is changed twice in one set of changes\nhint: put both changes of a file into one"
+    )]
     Twice {
         /// The path as written the second time.
         written: String,
@@ -105,7 +117,9 @@ pub enum WriteError {
         written: String,
     },
     /// A file is not as it was when the change was computed.
-    #[error("`{written}` changed while the edit was being made; nothing was written\nhint: read it again")]
+    #[error(
+        "`{written}` changed while the edit was being made; nothing was written\nhint: read it again"
+    )]
     ChangedMeanwhile {
         /// The path as written.
         written: String,
@@ -119,7 +133,9 @@ pub enum WriteError {
         kind: &'static str,
     },
     /// Nobody may write the file.
-    #[error("`{written}` is write-protected (mode {mode:04o}); nothing was written\nhint: ask the person before changing its mode")]
+    #[error(
+        "`{written}` is write-protected (mode {mode:04o}); nothing was written\nhint: ask the person before changing its mode"
+    )]
     WriteProtected {
         /// The path as written.
         written: String,
@@ -164,7 +180,10 @@ pub enum WriteError {
 impl<'r> WriteSet<'r> {
     /// Makes an empty set over these roots.
     pub fn new(roots: &'r Roots) -> Self {
-        Self { roots, changes: Vec::new() }
+        Self {
+            roots,
+            changes: Vec::new(),
+        }
     }
 
     /// Adds a file that does not exist. Missing folders are made.
@@ -196,8 +215,13 @@ impl<'r> WriteSet<'r> {
     pub fn apply(self, preimages: &dyn PreImages) -> Result<Receipt, WriteError> {
         for (index, change) in self.changes.iter().enumerate() {
             let at = change.at();
-            if self.changes[..index].iter().any(|other| other.at().real == at.real) {
-                return Err(WriteError::Twice { written: at.written.clone() });
+            if self.changes[..index]
+                .iter()
+                .any(|other| other.at().real == at.real)
+            {
+                return Err(WriteError::Twice {
+                    written: at.written.clone(),
+                });
             }
             confine_again(self.roots, at, Access::Write)?;
         }

@@ -36,7 +36,11 @@ fn world() -> World {
         readable: vec![top.join("main"), top.join("library")],
         writable: vec![top.join("main")],
     };
-    World { top, roots, _dir: dir }
+    World {
+        top,
+        roots,
+        _dir: dir,
+    }
 }
 
 /// What came out, with the world's folder shown as `/T`.
@@ -44,7 +48,11 @@ fn outcome(world: &World, written: &str, access: Access) -> String {
     let written = written.replace("/T", &world.top.display().to_string());
     let text = match confine(&world.roots, &written, access) {
         Ok(confined) => {
-            format!("{} → {}", confined.lexical.display(), confined.real.display())
+            format!(
+                "{} → {}",
+                confined.lexical.display(),
+                confined.real.display()
+            )
         }
         Err(error) => {
             let name = format!("{error:?}");
@@ -61,12 +69,24 @@ fn every_edge_is_judged_by_words_and_by_where_it_leads() {
         ("src/a.rs", "/T/main/src/a.rs → /T/main/src/a.rs"),
         (".", "/T/main → /T/main"),
         ("/T/main", "/T/main → /T/main"),
-        ("./src/./../src/new.rs", "/T/main/src/new.rs → /T/main/src/new.rs"),
-        ("new/deep/file", "/T/main/new/deep/file → /T/main/new/deep/file"),
+        (
+            "./src/./../src/new.rs",
+            "/T/main/src/new.rs → /T/main/src/new.rs",
+        ),
+        (
+            "new/deep/file",
+            "/T/main/new/deep/file → /T/main/new/deep/file",
+        ),
         ("nothing/../src/a.rs", "/T/main/src/a.rs → /T/main/src/a.rs"),
         ("source/a.rs", "/T/main/source/a.rs → /T/main/src/a.rs"),
-        ("dangling-inside", "/T/main/dangling-inside → /T/main/src/not-yet"),
-        ("src/a.rs/below-a-file", "/T/main/src/a.rs/below-a-file → /T/main/src/a.rs/below-a-file"),
+        (
+            "dangling-inside",
+            "/T/main/dangling-inside → /T/main/src/not-yet",
+        ),
+        (
+            "src/a.rs/below-a-file",
+            "/T/main/src/a.rs/below-a-file → /T/main/src/a.rs/below-a-file",
+        ),
         ("c:name", "/T/main/c:name → /T/main/c:name"),
         ("~backup", "/T/main/~backup → /T/main/~backup"),
         ("/T/alias/src/a.rs", "/T/main/src/a.rs → /T/main/src/a.rs"),
@@ -85,7 +105,10 @@ fn every_edge_is_judged_by_words_and_by_where_it_leads() {
         ("/etc/passwd", "Outside"),
         ("/T/main-other/x", "Outside"),
         ("out/secret", "Outside"),
-        ("out/../main/src/a.rs", "/T/main/main/src/a.rs → /T/main/src/a.rs"),
+        (
+            "out/../main/src/a.rs",
+            "/T/main/main/src/a.rs → /T/main/src/a.rs",
+        ),
         ("deep/../secret", "Outside"),
         ("dangling", "Outside"),
         ("dangling/x", "Outside"),
@@ -94,7 +117,11 @@ fn every_edge_is_judged_by_words_and_by_where_it_leads() {
         ("/T/library/read.me", "ReadOnly"),
     ];
     for (written, expected) in cases {
-        assert_eq!(outcome(&world, written, Access::Write), expected, "{written:?}");
+        assert_eq!(
+            outcome(&world, written, Access::Write),
+            expected,
+            "{written:?}"
+        );
     }
     let readable = "/T/main/lib/read.me → /T/library/read.me";
     assert_eq!(outcome(&world, "lib/read.me", Access::Read), readable);
@@ -105,7 +132,9 @@ fn every_edge_is_judged_by_words_and_by_where_it_leads() {
 fn a_refusal_names_the_path_the_place_the_roots_and_the_way_out() {
     let world = world();
     let error = confine(&world.roots, "out/secret", Access::Write).unwrap_err();
-    let text = error.to_string().replace(&world.top.display().to_string(), "/T");
+    let text = error
+        .to_string()
+        .replace(&world.top.display().to_string(), "/T");
     assert_eq!(
         text,
         "`out/secret` is outside the folders that may be written (it leads to `/T/outside/secret`): `/T/main`\n\

@@ -19,7 +19,15 @@ pub struct Near {
 
 impl fmt::Display for Near {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: file has `{}`\n{:>width$} `old` has `{}`", self.line, self.found, "", self.wanted, width = digits(self.line) + 6)
+        write!(
+            f,
+            "line {}: file has `{}`\n{:>width$} `old` has `{}`",
+            self.line,
+            self.found,
+            "",
+            self.wanted,
+            width = digits(self.line) + 6
+        )
     }
 }
 
@@ -74,7 +82,10 @@ pub(crate) fn nearest(text: &Text<'_>, pattern: &[&str], deadline: Instant) -> V
         }
     }
     keep_best(&mut candidates, CANDIDATES);
-    let forms: Vec<Bigrams> = pattern.iter().map(|line| Bigrams::of(line.as_bytes())).collect();
+    let forms: Vec<Bigrams> = pattern
+        .iter()
+        .map(|line| Bigrams::of(line.as_bytes()))
+        .collect();
     let mut scored: Vec<(f32, usize)> = candidates
         .into_iter()
         .map(|(_, first)| {
@@ -84,14 +95,21 @@ pub(crate) fn nearest(text: &Text<'_>, pattern: &[&str], deadline: Instant) -> V
                 .filter(|(nth, _)| first + nth < text.lines.len())
                 .map(|(nth, form)| {
                     let line = text.content(first + nth);
-                    if line == pattern[nth].as_bytes() { 1.0 } else { form.similarity(line) * 0.99 }
+                    if line == pattern[nth].as_bytes() {
+                        1.0
+                    } else {
+                        form.similarity(line) * 0.99
+                    }
                 })
                 .sum();
             (total / forms.len().max(1) as f32, first)
         })
         .collect();
     keep_best(&mut scored, PLACES);
-    scored.into_iter().filter_map(|(_, first)| near(text, pattern, first)).collect()
+    scored
+        .into_iter()
+        .filter_map(|(_, first)| near(text, pattern, first))
+        .collect()
 }
 
 /// Says whether every line begins with the number and tab that `read` prints.
@@ -126,15 +144,26 @@ fn near(text: &Text<'_>, pattern: &[&str], first: usize) -> Option<Near> {
     let line = (first + nth).min(text.lines.len() - 1);
     let end = text.lines[line];
     let has_cr = text.bytes[end.end..end.next].starts_with(b"\r");
-    let found = String::from_utf8_lossy(&text.content(line)[..text.content(line).len().min(64 * 1024)]).into_owned();
+    let found =
+        String::from_utf8_lossy(&text.content(line)[..text.content(line).len().min(64 * 1024)])
+            .into_owned();
     let wanted = pattern.get(nth)?;
-    let same = found.chars().zip(wanted.chars()).take_while(|(a, b)| a == b).count();
+    let same = found
+        .chars()
+        .zip(wanted.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
     let from = same.saturating_sub(SHOWN / 2);
     let mut shown = visible(&found, from);
     if has_cr && found == **wanted {
         shown.push('␍');
     }
-    Some(Near { first_line: first + 1, line: line + 1, found: shown, wanted: visible(wanted, from) })
+    Some(Near {
+        first_line: first + 1,
+        line: line + 1,
+        found: shown,
+        wanted: visible(wanted, from),
+    })
 }
 
 /// White space and control characters made visible, from a character on.
@@ -203,7 +232,11 @@ impl Bigrams {
 
 fn each_pair(line: &[u8], mut take: impl FnMut([u8; 2])) {
     let mut before = None;
-    for byte in line.iter().take(MAX_LINE).filter(|byte| !byte.is_ascii_whitespace()) {
+    for byte in line
+        .iter()
+        .take(MAX_LINE)
+        .filter(|byte| !byte.is_ascii_whitespace())
+    {
         if let Some(before) = before.replace(*byte) {
             take([before, *byte]);
         }

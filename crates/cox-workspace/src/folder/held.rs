@@ -21,12 +21,16 @@ pub(crate) struct Folder {
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
-const LOOK: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const LOOK: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 impl Folder {
     /// Opens a root, following the links of its path.
     pub(crate) fn root(path: &Path) -> io::Result<Self> {
-        Ok(Self { fd: fs::open(path, LOOK, Mode::empty())? })
+        Ok(Self {
+            fd: fs::open(path, LOOK, Mode::empty())?,
+        })
     }
 
     /// Opens a folder below this one; a link anywhere on the way is an error.
@@ -37,9 +41,8 @@ impl Folder {
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::ResolveFlags;
-            let resolve = ResolveFlags::BENEATH
-                | ResolveFlags::NO_SYMLINKS
-                | ResolveFlags::NO_MAGICLINKS;
+            let resolve =
+                ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match fs::openat2(&self.fd, path, LOOK, Mode::empty(), resolve) {
                 Ok(fd) => return Ok(Self { fd }),
                 // Old kernels do not have it, some sandboxes forbid it.
@@ -76,11 +79,8 @@ impl Folder {
 
     /// Opens `name` to be read. Never waits for the other end of a FIFO; a link is an error.
     pub(crate) fn open(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlags::RDONLY
-            | OFlags::NOFOLLOW
-            | OFlags::NONBLOCK
-            | OFlags::NOCTTY
-            | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, Mode::empty())?.into())
     }
 
@@ -92,11 +92,8 @@ impl Folder {
 
     /// Creates the file `name`, which must not exist. The mode is narrowed by the process's umask.
     pub(crate) fn create(&self, name: &OsStr, mode: u32) -> io::Result<File> {
-        let flags = OFlags::WRONLY
-            | OFlags::CREATE
-            | OFlags::EXCL
-            | OFlags::NOFOLLOW
-            | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         Ok(fs::openat(&self.fd, name, flags, mode)?.into())
     }
@@ -114,12 +111,24 @@ impl Folder {
 
     /// Renames; fails when `to` exists.
     pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        Ok(fs::renameat_with(&self.fd, from, &self.fd, to, RenameFlags::NOREPLACE)?)
+        Ok(fs::renameat_with(
+            &self.fd,
+            from,
+            &self.fd,
+            to,
+            RenameFlags::NOREPLACE,
+        )?)
     }
 
     /// Exchanges two entries in one instant.
     pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
-        Ok(fs::renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)?)
+        Ok(fs::renameat_with(
+            &self.fd,
+            one,
+            &self.fd,
+            other,
+            RenameFlags::EXCHANGE,
+        )?)
     }
 
     /// Gives `from` a second name, which must be free.
@@ -156,12 +165,21 @@ pub(crate) fn take_after(file: &File, like: &Stamp) -> io::Result<bool> {
         fits = fs::fchown(file, Some(owner), Some(group)).is_ok();
     }
     // After the owner: a change of owner clears bits.
-    fs::fchmod(file, Mode::from_raw_mode((like.mode & 0o7777) as rustix::fs::RawMode))?;
+    fs::fchmod(
+        file,
+        Mode::from_raw_mode((like.mode & 0o7777) as rustix::fs::RawMode),
+    )?;
     Ok(fits)
 }
 
-#[expect(clippy::unnecessary_cast, reason = "the fields differ in width from system to system")]
-#[allow(trivial_numeric_casts, reason = "the fields differ in width from system to system")]
+#[expect(
+    clippy::unnecessary_cast,
+    reason = "the fields differ in width from system to system"
+)]
+#[allow(
+    trivial_numeric_casts,
+    reason = "the fields differ in width from system to system"
+)]
 fn to_stamp(stat: &fs::Stat) -> Stamp {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,

@@ -17,11 +17,16 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn root(path: &Path) -> io::Result<Self> {
-        Self { path: path.to_owned() }.checked()
+        Self {
+            path: path.to_owned(),
+        }
+        .checked()
     }
 
     pub(crate) fn below(&self, path: &Path) -> io::Result<Self> {
-        let mut folder = Self { path: self.path.clone() };
+        let mut folder = Self {
+            path: self.path.clone(),
+        };
         for component in path.components() {
             folder = folder.step(component.as_os_str())?;
         }
@@ -29,7 +34,10 @@ impl Folder {
     }
 
     pub(crate) fn step(&self, name: &OsStr) -> io::Result<Self> {
-        Self { path: self.path.join(name) }.checked()
+        Self {
+            path: self.path.join(name),
+        }
+        .checked()
     }
 
     fn checked(self) -> io::Result<Self> {
@@ -56,7 +64,10 @@ impl Folder {
     }
 
     pub(crate) fn create(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(name))
     }
 
     pub(crate) fn stamp(&self, name: &OsStr) -> io::Result<Stamp> {
@@ -102,16 +113,21 @@ fn to_stamp(meta: &fs::Metadata) -> Stamp {
     } else {
         Kind::File
     };
-    let modified = meta.modified().ok().and_then(|time| {
-        time.duration_since(std::time::UNIX_EPOCH).ok()
-    });
+    let modified = meta
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     Stamp {
         kind,
         device: 0,
         inode: 0,
         size: meta.len(),
         modified: modified.map_or(0, |time| time.as_nanos() as i128),
-        mode: if meta.permissions().readonly() { 0o444 } else { 0o666 },
+        mode: if meta.permissions().readonly() {
+            0o444
+        } else {
+            0o666
+        },
         links: 1,
         owner: 0,
         group: 0,

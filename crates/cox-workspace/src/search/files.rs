@@ -52,11 +52,25 @@ pub fn find_files(query: &FileQuery, bounds: &Bounds<'_>) -> Result<FileHits, Se
         let found = &found;
         |entry: &ignore::DirEntry| {
             let modified = entry.metadata().ok().and_then(|meta| meta.modified().ok());
-            let hit = FileHit { path: entry.path().to_owned(), modified };
-            found.lock().unwrap_or_else(PoisonError::into_inner).push(hit);
+            let hit = FileHit {
+                path: entry.path().to_owned(),
+                modified,
+            };
+            found
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(hit);
         }
     })?;
     let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    files.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
-    Ok(FileHits { files, hidden: walked.hidden, failed: walked.failed })
+    files.sort_by(|a, b| {
+        b.modified
+            .cmp(&a.modified)
+            .then_with(|| a.path.cmp(&b.path))
+    });
+    Ok(FileHits {
+        files,
+        hidden: walked.hidden,
+        failed: walked.failed,
+    })
 }

@@ -75,7 +75,11 @@ pub fn search_lines(
     name: &(dyn Fn(&Path) -> String + Sync),
     bounds: &Bounds<'_>,
 ) -> Result<LineHits, SearchError> {
-    let glob = query.glob.as_deref().filter(|glob| !glob.is_empty()).map(PathGlob::new);
+    let glob = query
+        .glob
+        .as_deref()
+        .filter(|glob| !glob.is_empty())
+        .map(PathGlob::new);
     let glob = glob.transpose()?;
     let (matcher, across_lines) = matcher(&query.pattern)?;
     let found: Mutex<Found> = Mutex::default();
@@ -94,7 +98,9 @@ pub fn search_lines(
             }
         }
     })?;
-    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let found = found
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut hits = render(found, query.max_shown, name);
     hits.hidden = walked.hidden;
     hits.failed += walked.failed;
@@ -102,7 +108,9 @@ pub fn search_lines(
 }
 
 fn lock(found: &Mutex<Found>) -> std::sync::MutexGuard<'_, Found> {
-    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    found
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// A pattern is searched line by line where that is the same, because it is faster.
@@ -119,9 +127,10 @@ fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), SearchError> {
     let by_line = builder().line_terminator(Some(b'\n')).build(pattern);
     match by_line {
         Ok(matcher) => Ok((matcher, false)),
-        Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => {
-            builder().build(pattern).map(|matcher| (matcher, true)).map_err(bad)
-        }
+        Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(_)) => builder()
+            .build(pattern)
+            .map(|matcher| (matcher, true))
+            .map_err(bad),
         Err(error) => Err(bad(error)),
     }
 }
@@ -155,7 +164,13 @@ impl Found {
         let size = file.text.len() + path.as_os_str().len() * (file.rows.len() + 1);
         if self.kept + size > MAX_KEPT {
             self.not_kept += file.matches;
-            self.files.push((path, InFile { matches: file.matches, ..InFile::default() }));
+            self.files.push((
+                path,
+                InFile {
+                    matches: file.matches,
+                    ..InFile::default()
+                },
+            ));
         } else {
             self.kept += size;
             self.not_kept += file.not_kept;
@@ -194,7 +209,8 @@ impl InFile {
                 cut -= 1;
             }
             self.text.extend_from_slice(&line[..cut]);
-            self.text.extend_from_slice(format!(" … ({} bytes more)", line.len() - cut).as_bytes());
+            self.text
+                .extend_from_slice(format!(" … ({} bytes more)", line.len() - cut).as_bytes());
         }
         self.text.len()
     }
@@ -212,7 +228,10 @@ impl Sink for &mut InFile {
                 continue;
             }
             let end = self.push(line);
-            self.rows.push(Row::Match { line: first + nth as u64, end });
+            self.rows.push(Row::Match {
+                line: first + nth as u64,
+                end,
+            });
         }
         Ok(true)
     }
@@ -221,7 +240,10 @@ impl Sink for &mut InFile {
         debug_assert!(!matches!(context.kind(), SinkContextKind::Other));
         if self.text.len() <= MAX_KEPT / 4 {
             let end = self.push(context.bytes());
-            self.rows.push(Row::Context { line: context.line_number().unwrap_or(0), end });
+            self.rows.push(Row::Context {
+                line: context.line_number().unwrap_or(0),
+                end,
+            });
         }
         Ok(true)
     }
@@ -248,7 +270,9 @@ fn render(mut found: Found, max_shown: usize, name: &dyn Fn(&Path) -> String) ->
     let mut shown_end = None;
     let mut written = 0;
     let groups = found.files.iter().any(|(_, file)| {
-        file.rows.iter().any(|row| !matches!(row, Row::Match { .. }))
+        file.rows
+            .iter()
+            .any(|row| !matches!(row, Row::Match { .. }))
     });
     for (index, (path, file)) in found.files.iter().enumerate() {
         if groups && index > 0 && !file.rows.is_empty() {

@@ -32,7 +32,9 @@ pub(super) fn walk<V>(
 where
     V: FnMut(&DirEntry) + Send,
 {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MAX_THREADS);
     let walker = WalkBuilder::new(under)
         .hidden(false)
         .parents(true)
@@ -78,7 +80,10 @@ where
     if stopped.into_inner() {
         return Err(SearchError::Cancelled);
     }
-    Ok(Walked { hidden: hidden.into_inner(), failed: failed.into_inner() })
+    Ok(Walked {
+        hidden: hidden.into_inner(),
+        failed: failed.into_inner(),
+    })
 }
 
 /// A glob over the names of files, or over their paths when it has a `/`.
@@ -99,7 +104,11 @@ impl PathGlob {
                 problem: error.kind().to_string(),
             })?
             .compile_matcher();
-        Ok(Self { matcher, whole_path: pattern.contains('/'), absolute: pattern.starts_with('/') })
+        Ok(Self {
+            matcher,
+            whole_path: pattern.contains('/'),
+            absolute: pattern.starts_with('/'),
+        })
     }
 
     pub(super) fn matches(&self, under: &Path, path: &Path) -> bool {
@@ -107,8 +116,11 @@ impl PathGlob {
             return self.matcher.is_match(path);
         }
         if !self.whole_path {
-            return path.file_name().is_some_and(|name| self.matcher.is_match(Path::new(name)));
+            return path
+                .file_name()
+                .is_some_and(|name| self.matcher.is_match(Path::new(name)));
         }
-        path.strip_prefix(under).is_ok_and(|inside| self.matcher.is_match(inside))
+        path.strip_prefix(under)
+            .is_ok_and(|inside| self.matcher.is_match(inside))
     }
 }

@@ -41,7 +41,11 @@ pub(super) fn replace(mut staged: Staged) -> Result<Receipt, WriteError> {
     }
     if let Some(error) = failure {
         let stuck = take_back(&staged.files, &undo);
-        return Err(if stuck.is_empty() { error } else { half_done(error, stuck) });
+        return Err(if stuck.is_empty() {
+            error
+        } else {
+            half_done(error, stuck)
+        });
     }
     staged.done = true;
     for (file, way_back) in staged.files.iter().zip(&undo) {
@@ -55,7 +59,13 @@ pub(super) fn replace(mut staged: Staged) -> Result<Receipt, WriteError> {
     for file in &staged.files {
         file.folder.sync();
     }
-    Ok(Receipt { files: staged.files.iter().map(|file| file.receipt.clone()).collect() })
+    Ok(Receipt {
+        files: staged
+            .files
+            .iter()
+            .map(|file| file.receipt.clone())
+            .collect(),
+    })
 }
 
 fn drop_quietly(folder: &Folder, name: &OsStr) {
@@ -64,7 +74,11 @@ fn drop_quietly(folder: &Folder, name: &OsStr) {
 
 fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
     let written = file.written.clone();
-    let failed = |source| WriteError::Io { what: "replacing", written: file.written.clone(), source };
+    let failed = |source| WriteError::Io {
+        what: "replacing",
+        written: file.written.clone(),
+        source,
+    };
     let (folder, name) = (&file.folder, file.name.as_os_str());
     match &file.act {
         Act::Create { sibling } => match to_new(folder, sibling, name) {
@@ -72,14 +86,25 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(WriteError::Exists { written })
             }
-            Err(source) => Err(WriteError::Io { what: "creating", written, source }),
+            Err(source) => Err(WriteError::Io {
+                what: "creating",
+                written,
+                source,
+            }),
         },
-        Act::Replace { sibling, stamp, old } => {
+        Act::Replace {
+            sibling,
+            stamp,
+            old,
+        } => {
             same(folder, name, stamp, &written)?;
             match folder.exchange(sibling, name) {
                 Ok(()) => {
                     // What came out must be what was read: a change in the last instant is put back.
-                    if folder.stamp(sibling).is_ok_and(|now| now.same_content(stamp)) {
+                    if folder
+                        .stamp(sibling)
+                        .is_ok_and(|now| now.same_content(stamp))
+                    {
                         return Ok(Undo::Exchanged);
                     }
                     folder.exchange(sibling, name).map_err(failed)?;
@@ -110,7 +135,11 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
             same(folder, name, stamp, &written)?;
             folder
                 .rename(name, aside)
-                .map_err(|source| WriteError::Io { what: "deleting", written, source })?;
+                .map_err(|source| WriteError::Io {
+                    what: "deleting",
+                    written,
+                    source,
+                })?;
             debug_assert_eq!(file.receipt.kind, WrittenKind::Deleted);
             Ok(Undo::Aside)
         }
@@ -120,13 +149,17 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
 fn same(folder: &Folder, name: &OsStr, stamp: &Stamp, written: &str) -> Result<(), WriteError> {
     match folder.stamp(name) {
         Ok(now) if now.same_content(stamp) => Ok(()),
-        Ok(_) => Err(WriteError::ChangedMeanwhile { written: written.to_owned() }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(WriteError::Gone { written: written.to_owned() })
-        }
-        Err(source) => {
-            Err(WriteError::Io { what: "looking at", written: written.to_owned(), source })
-        }
+        Ok(_) => Err(WriteError::ChangedMeanwhile {
+            written: written.to_owned(),
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(WriteError::Gone {
+            written: written.to_owned(),
+        }),
+        Err(source) => Err(WriteError::Io {
+            what: "looking at",
+            written: written.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -149,7 +182,10 @@ fn to_new(folder: &Folder, sibling: &OsStr, name: &OsStr) -> io::Result<()> {
 
 /// A file that is mounted by itself, or on a file system that binds names, refuses to be renamed over.
 fn cannot_be_replaced(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy)
+    matches!(
+        error.kind(),
+        io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy
+    )
 }
 
 fn read_back(folder: &Folder, name: &OsStr) -> io::Result<Vec<u8>> {
@@ -183,14 +219,25 @@ fn take_back(files: &[StagedFile], undo: &[Undo]) -> Vec<String> {
         let back = match (&file.act, way_back) {
             (Act::Create { .. }, _) => folder.remove(name),
             (Act::Replace { sibling, .. }, Undo::Exchanged) => folder.exchange(sibling, name),
-            (Act::Replace { sibling, stamp, old }, _) => write_again(folder, sibling, stamp, old)
-                .and_then(|()| folder.rename(sibling, name)),
+            (
+                Act::Replace {
+                    sibling,
+                    stamp,
+                    old,
+                },
+                _,
+            ) => {
+                write_again(folder, sibling, stamp, old).and_then(|()| folder.rename(sibling, name))
+            }
             (Act::InPlace { old, new, .. }, _) => in_place(folder, name, old, new),
             (Act::Delete { aside, .. }, _) => to_new(folder, aside, name),
         };
         if let Err(error) = back {
             let preimage = file.receipt.preimage.as_deref().unwrap_or("none");
-            stuck.push(format!("`{}` ({error}; old content: {preimage})", file.written));
+            stuck.push(format!(
+                "`{}` ({error}; old content: {preimage})",
+                file.written
+            ));
         }
     }
     stuck
@@ -205,9 +252,16 @@ fn write_again(folder: &Folder, sibling: &OsStr, stamp: &Stamp, old: &[u8]) -> i
 
 fn half_done(error: WriteError, stuck: Vec<String>) -> WriteError {
     match error {
-        WriteError::Io { what, written, source } => {
-            WriteError::HalfDone { what, written, stuck, source }
-        }
+        WriteError::Io {
+            what,
+            written,
+            source,
+        } => WriteError::HalfDone {
+            what,
+            written,
+            stuck,
+            source,
+        },
         other => WriteError::HalfDone {
             what: "replacing",
             written: other.to_string(),

@@ -41,9 +41,17 @@ pub(super) enum Act {
     /// The sibling becomes a file that is not there yet.
     Create { sibling: OsString },
     /// The sibling takes the file's place. The bytes are for systems that cannot exchange.
-    Replace { sibling: OsString, stamp: Stamp, old: Vec<u8> },
+    Replace {
+        sibling: OsString,
+        stamp: Stamp,
+        old: Vec<u8>,
+    },
     /// The file's bytes are overwritten.
-    InPlace { stamp: Stamp, old: Vec<u8>, new: Vec<u8> },
+    InPlace {
+        stamp: Stamp,
+        old: Vec<u8>,
+        new: Vec<u8>,
+    },
     /// The file goes aside, and away when all is done.
     Delete { aside: OsString, stamp: Stamp },
 }
@@ -83,14 +91,23 @@ pub(super) fn stage(
     let written = at.written.clone();
     let io = |what| {
         let written = written.clone();
-        move |source: io::Error| WriteError::Io { what, written, source }
+        move |source: io::Error| WriteError::Io {
+            what,
+            written,
+            source,
+        }
     };
     let Some(name) = at.real.file_name().filter(|_| at.real != at.root) else {
-        return Err(WriteError::NotAFile { written, kind: "folder" });
+        return Err(WriteError::NotAFile {
+            written,
+            kind: "folder",
+        });
     };
     let makes_folders = matches!(change, Change::Create { .. });
     let folder = hold_parent(staged, at, makes_folders).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => WriteError::Gone { written: written.clone() },
+        io::ErrorKind::NotFound => WriteError::Gone {
+            written: written.clone(),
+        },
         _ => io("opening the folder of")(source),
     })?;
     let name = name.to_owned();
@@ -102,25 +119,46 @@ pub(super) fn stage(
                 Err(error) => return Err(io("looking at")(error)),
             }
             let sibling = sibling();
-            let file = folder.create(&sibling, 0o666).map_err(io("creating a file beside"))?;
+            let file = folder
+                .create(&sibling, 0o666)
+                .map_err(io("creating a file beside"))?;
             fill(file, &folder, &sibling, bytes).map_err(io("writing a file beside"))?;
             (Act::Create { sibling }, WrittenKind::Created, None)
         }
         Change::Update { old, new, .. } => {
             let stamp = unchanged(&folder, &name, old, at)?;
             let preimage = keep(preimages, at, old)?;
-            let act = stage_update(&folder, stamp, old, new).map_err(io("writing a file beside"))?;
+            let act =
+                stage_update(&folder, stamp, old, new).map_err(io("writing a file beside"))?;
             (act, WrittenKind::Changed, Some(preimage))
         }
         Change::Delete { old, .. } => {
             let stamp = unchanged(&folder, &name, old, at)?;
             let preimage = keep(preimages, at, old)?;
-            (Act::Delete { aside: sibling(), stamp }, WrittenKind::Deleted, Some(preimage))
+            (
+                Act::Delete {
+                    aside: sibling(),
+                    stamp,
+                },
+                WrittenKind::Deleted,
+                Some(preimage),
+            )
         }
     };
     let in_place = matches!(act, Act::InPlace { .. });
-    let receipt = Written { path: at.real.clone(), kind, preimage, in_place };
-    staged.files.push(StagedFile { folder, name, act, written, receipt });
+    let receipt = Written {
+        path: at.real.clone(),
+        kind,
+        preimage,
+        in_place,
+    };
+    staged.files.push(StagedFile {
+        folder,
+        name,
+        act,
+        written,
+        receipt,
+    });
     Ok(())
 }
 
@@ -156,21 +194,40 @@ fn hold_parent(staged: &mut Staged, at: &Confined, make: bool) -> io::Result<Fol
 }
 
 /// Checks that a file still holds the bytes that the change was made from.
-fn unchanged(folder: &Folder, name: &OsStr, old: &[u8], at: &Confined) -> Result<Stamp, WriteError> {
+fn unchanged(
+    folder: &Folder,
+    name: &OsStr,
+    old: &[u8],
+    at: &Confined,
+) -> Result<Stamp, WriteError> {
     let written = at.written.clone();
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => WriteError::Gone { written: at.written.clone() },
-        _ => WriteError::Io { what: "reading", written: at.written.clone(), source },
+        io::ErrorKind::NotFound => WriteError::Gone {
+            written: at.written.clone(),
+        },
+        _ => WriteError::Io {
+            what: "reading",
+            written: at.written.clone(),
+            source,
+        },
     };
     let stamp = folder.stamp(name).map_err(failed)?;
     match stamp.kind {
         Kind::File => {}
-        Kind::Folder => return Err(WriteError::NotAFile { written, kind: "folder" }),
+        Kind::Folder => {
+            return Err(WriteError::NotAFile {
+                written,
+                kind: "folder",
+            });
+        }
         Kind::Special(kind) => return Err(WriteError::NotAFile { written, kind }),
         Kind::Link => return Err(WriteError::ChangedMeanwhile { written }),
     }
     if stamp.mode & 0o222 == 0 {
-        return Err(WriteError::WriteProtected { written, mode: stamp.mode });
+        return Err(WriteError::WriteProtected {
+            written,
+            mode: stamp.mode,
+        });
     }
     if stamp.size != old.len() as u64 {
         return Err(WriteError::ChangedMeanwhile { written });
@@ -201,18 +258,20 @@ fn holds(mut file: File, bytes: &[u8]) -> io::Result<bool> {
 fn keep(preimages: &dyn PreImages, at: &Confined, old: &[u8]) -> Result<String, WriteError> {
     preimages
         .keep(&at.real, old)
-        .map_err(|source| WriteError::Keep { written: at.written.clone(), source })
+        .map_err(|source| WriteError::Keep {
+            written: at.written.clone(),
+            source,
+        })
 }
 
 /// A file with other names, of another owner, or in a folder that takes no new file is written in place: replacing it
 /// would part it from its names, or cannot be done.
-fn stage_update(
-    folder: &Folder,
-    stamp: Stamp,
-    old: &[u8],
-    new: &[u8],
-) -> io::Result<Act> {
-    let in_place = |stamp| Act::InPlace { stamp, old: old.to_vec(), new: new.to_vec() };
+fn stage_update(folder: &Folder, stamp: Stamp, old: &[u8], new: &[u8]) -> io::Result<Act> {
+    let in_place = |stamp| Act::InPlace {
+        stamp,
+        old: old.to_vec(),
+        new: new.to_vec(),
+    };
     if stamp.links > 1 {
         return Ok(in_place(stamp));
     }
@@ -241,7 +300,11 @@ fn stage_update(
         }
     }
     fill(file, folder, &sibling, new)?;
-    Ok(Act::Replace { sibling, stamp, old: old.to_vec() })
+    Ok(Act::Replace {
+        sibling,
+        stamp,
+        old: old.to_vec(),
+    })
 }
 
 /// Writes a staged file and puts it on the disk; takes it away again when that fails.
@@ -259,4 +322,3 @@ fn sibling() -> OsString {
     let random = || RandomState::new().hash_one(std::process::id());
     format!(".cox-{:016x}{:016x}.tmp", random(), random()).into()
 }
-

@@ -1,0 +1,66 @@
+//! From computed bytes to changed files: the write set, its pre-images and what the model has seen.
+
+use std::{io, path::Path};
+
+use cox_store::{Archive, ArchiveId};
+use cox_workspace::{Digest, PreImages, Receipt, WriteError, WriteSet, write_set::WrittenKind};
+
+use crate::{ToolCx, ToolError, ToolOutput};
+
+/// Makes the changes of a set and notes the pre-images in the output.
+pub(super) fn apply(set: WriteSet<'_>, cx: &ToolCx) -> Result<Receipt, WriteError> {
+    set.apply(&InArchive(&cx.archive))
+}
+
+/// Puts the receipt's pre-images into the output.
+pub(super) fn note_preimages(output: &mut ToolOutput, receipt: &Receipt) {
+    for file in &receipt.files {
+        if let Some(id) = file
+            .preimage
+            .as_deref()
+            .and_then(|id| id.parse::<ArchiveId>().ok())
+        {
+            output.preimages.push((file.path.clone(), id));
+        }
+    }
+}
+
+/// The model knows what it wrote: the next edit need not warn.
+pub(super) fn remember(cx: &ToolCx, path: &Path, kind: WrittenKind, new: &[u8]) {
+    if kind == WrittenKind::Deleted {
+        cx.workspace.forget_seen(path);
+    } else {
+        cx.workspace.remember_seen(path, Digest::of(new));
+    }
+}
+
+/// Returns a failed change as a tool's error.
+pub(super) fn from_write(error: WriteError) -> ToolError {
+    match error {
+        WriteError::Confined(error) => ToolError::Confined(error),
+        WriteError::Gone { .. } => ToolError::NotFound(error.to_string()),
+        WriteError::Io {
+            source,
+            written,
+            what,
+        } => ToolError::Io {
+            what: format!("{what} `{written}` failed; nothing was changed"),
+            source,
+        },
+        WriteError::Keep { ref source, .. } | WriteError::HalfDone { ref source, .. } => {
+            ToolError::Refused(format!("{error}: {source}"))
+        }
+        other => ToolError::Refused(other.to_string()),
+    }
+}
+
+struct InArchive<'a>(&'a Archive);
+
+impl PreImages for InArchive<'_> {
+    fn keep(&self, _path: &Path, bytes: &[u8]) -> io::Result<String> {
+        self.0
+            .put(bytes)
+            .map(|id| id.to_string())
+            .map_err(io::Error::other)
+    }
+}

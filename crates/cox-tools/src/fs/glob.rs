@@ -1,0 +1,151 @@
+//! `glob`: the files whose names fit.
+
+use async_trait::async_trait;
+use cox_permission::{Risk, Subject};
+use cox_workspace::{
+    Access,
+    search::{Bounds, FileQuery, files::find_files},
+};
+use nucleo_matcher::{
+    Config, Matcher, Utf32Str,
+    pattern::{CaseMatching, Normalization, Pattern},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::place::{blocking, from_search, left_out, reads};
+use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
+
+/// Files listed unless the call says otherwise.
+const LIMIT: usize = 100;
+
+/// The tool.
+pub struct Glob {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    pattern: String,
+    path: Option<String>,
+    query: Option<String>,
+    limit: Option<usize>,
+}
+
+impl Input {
+    fn path(&self) -> &str {
+        self.path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+            .unwrap_or(".")
+    }
+}
+
+impl Glob {
+    pub(super) fn new() -> Self {
+        Self {
+            spec: ToolSpec {
+                name: "glob",
+                description: "Lists files by name, newest first; `query` ranks by fuzzy match instead. Honours .gitignore.",
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {
+                        "pattern": {"type": "string", "description": "such as `*.rs`, `src/**/*.ts`"},
+                        "path": {"type": "string", "description": "folder, default `.`"},
+                        "query": {"type": "string"},
+                        "limit": {"type": "integer", "description": "default 100"}
+                    },
+                    "required": ["pattern"]
+                }),
+                deferred: false,
+                risk: Risk::ReadOnly,
+                concurrency: Concurrency::Parallel,
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for Glob {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
+        let input: Input = parse_input(&self.spec, input)?;
+        reads(self.spec.name, input.path(), cx)
+    }
+
+    async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+        let input: Input = parse_input(&self.spec, &input)?;
+        blocking(cx, move |cx| glob(&input, cx)).await
+    }
+}
+
+fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+    let at = cx.workspace.confine(input.path(), Access::Read)?;
+    if !at.real.exists() {
+        return Err(ToolError::NotFound(format!(
+            "there is no folder `{}`",
+            at.written
+        )));
+    }
+    let query = FileQuery {
+        under: at.real,
+        glob: input.pattern.clone(),
+    };
+    let bounds = Bounds {
+        may_read: &|path| (cx.may_read)(path),
+        cancelled: &|| cx.cancel.is_cancelled(),
+    };
+    let hits = match find_files(&query, &bounds) {
+        Ok(hits) => hits,
+        Err(error) => return from_search(error),
+    };
+    let mut names: Vec<String> = hits
+        .files
+        .iter()
+        .map(|file| cx.workspace.shown(&file.path))
+        .collect();
+    if let Some(query) = input
+        .query
+        .as_deref()
+        .filter(|query| !query.trim().is_empty())
+    {
+        names = ranked(names, query);
+    }
+    let notes = left_out(hits.hidden, hits.failed);
+    if names.is_empty() {
+        return Ok(ToolOutput::text(format!("no files{notes}")));
+    }
+    let limit = input.limit.unwrap_or(LIMIT).max(1);
+    let mut text = names[..names.len().min(limit)].join("\n");
+    if names.len() > limit {
+        let pointer = match cx.archive.put(names.join("\n").as_bytes()) {
+            Ok(id) => format!("the whole list: `expand` with id {id}"),
+            Err(error) => format!("the whole list could not be stored: {error}"),
+        };
+        text.push_str(&format!(
+            "\n[{} more files; {pointer}]",
+            names.len() - limit
+        ));
+    }
+    text.push_str(&notes);
+    Ok(ToolOutput::text(text))
+}
+
+/// The names that match, best first; equal ones stay in their order.
+fn ranked(names: Vec<String>, query: &str) -> Vec<String> {
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, String)> = names
+        .into_iter()
+        .filter_map(|name| {
+            let score = pattern.score(Utf32Str::new(&name, &mut buffer), &mut matcher)?;
+            Some((score, name))
+        })
+        .collect();
+    scored.sort_by(|a, b| b.0.cmp(&a.0));
+    scored.into_iter().map(|(_, name)| name).collect()
+}

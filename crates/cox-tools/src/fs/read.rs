@@ -1,0 +1,274 @@
+//! `read`: a file's lines with their numbers, its outline, or an image.
+
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use cox_permission::{Risk, Subject};
+use cox_workspace::{
+    Access, Confined,
+    file::{LineLimits, LineRange, Lines, Opened, open_with_head},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    image,
+    outline::outline,
+    place::{MAX_EDIT_BYTES, binary, blocking, from_read, reads},
+};
+use crate::{
+    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolImage, ToolOutput, ToolSpec, parse_input,
+};
+
+/// Bytes of lines that one call returns; more is had by another range.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Bytes shown of one line.
+const MAX_LINE_BYTES: usize = 8 * 1024;
+
+/// Largest file that is outlined.
+const MAX_OUTLINE_BYTES: u64 = 16 << 20;
+
+/// The tool.
+pub struct Read {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    path: String,
+    lines: Option<String>,
+    mode: Option<String>,
+}
+
+impl Read {
+    pub(super) fn new() -> Self {
+        Self {
+            spec: ToolSpec {
+                name: "read",
+                description: "Reads a text file as `N<TAB>line`, or an image (PNG, JPEG, GIF, WebP). `outline` lists definitions only.",
+                input_schema: json!({
+                    "type": "object",
+                    "properties": {
+                        "path": {"type": "string"},
+                        "lines": {"type": "string", "description": "`a-b`, 1-based, inclusive"},
+                        "mode": {"type": "string", "enum": ["text", "outline"]}
+                    },
+                    "required": ["path"]
+                }),
+                deferred: false,
+                risk: Risk::ReadOnly,
+                concurrency: Concurrency::Parallel,
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for Read {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
+        let input: Input = parse_input(&self.spec, input)?;
+        reads(self.spec.name, &input.path, cx)
+    }
+
+    async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+        let input: Input = parse_input(&self.spec, &input)?;
+        let range = input.lines.as_deref().map(range).transpose()?;
+        let is_outline = match input.mode.as_deref() {
+            None | Some("" | "text") => false,
+            Some("outline") => true,
+            Some(other) => {
+                return Err(ToolError::BadInput {
+                    tool: self.spec.name.to_owned(),
+                    problem: format!("`mode` is `{other}`, expected `text` or `outline`"),
+                });
+            }
+        };
+        blocking(cx, move |cx| {
+            let at = cx.workspace.confine(&input.path, Access::Read)?;
+            let file = open_with_head(&at).map_err(from_read)?;
+            if let Some(media_type) = image::media_type(&file.head) {
+                let ignored = range.is_some() || is_outline;
+                return read_image(&at, file, media_type, ignored);
+            }
+            if file.is_binary() {
+                return Err(binary(&at.written, file.size, &file.head));
+            }
+            if is_outline {
+                return read_outline(&at, file);
+            }
+            read_text(cx, &at, file, range)
+        })
+        .await
+    }
+}
+
+fn read_text(
+    cx: &ToolCx,
+    at: &Confined,
+    file: Opened,
+    range: Option<LineRange>,
+) -> Result<ToolOutput, ToolError> {
+    let wanted = range.unwrap_or(LineRange {
+        first: 1,
+        last: u64::MAX,
+    });
+    let limits = LineLimits {
+        bytes: MAX_BYTES,
+        line_bytes: MAX_LINE_BYTES,
+    };
+    let lines = file
+        .read_lines(wanted, limits, MAX_EDIT_BYTES)
+        .map_err(from_read)?;
+    if let Some(digest) = lines.digest {
+        cx.workspace.remember_seen(&at.real, digest);
+    }
+    if lines.total == 0 {
+        return Ok(ToolOutput::text("[the file is empty]"));
+    }
+    if lines.lines.is_empty() {
+        return Ok(ToolOutput::error(format!(
+            "`lines` asks for line {} on, but `{}` has {} lines",
+            wanted.first, at.written, lines.total
+        )));
+    }
+    let mut text = String::new();
+    let mut is_utf8 = true;
+    for line in &lines.lines {
+        let shown = String::from_utf8_lossy(&line.bytes);
+        is_utf8 &= matches!(shown, std::borrow::Cow::Borrowed(_));
+        let _ = write!(text, "{}\t{shown}", line.number);
+        if line.cut > 0 {
+            let _ = write!(text, " … ({} bytes of this line left out)", line.cut);
+        }
+        text.push('\n');
+    }
+    text.push_str(&footer(&lines, is_utf8));
+    Ok(ToolOutput::text(text))
+}
+
+/// One line in brackets: which lines these are, and what about the file's bytes the lines do not show.
+fn footer(lines: &Lines, is_utf8: bool) -> String {
+    let first = lines.lines.first().map_or(0, |line| line.number);
+    let last = lines.lines.last().map_or(0, |line| line.number);
+    let mut notes = Vec::new();
+    if first == 1 && last == lines.total {
+        notes.push(format!("{} lines", lines.total));
+    } else {
+        notes.push(format!("lines {first}-{last} of {}", lines.total));
+    }
+    if let Some(next) = lines.left_out_from {
+        notes.push(format!(
+            "cut at {MAX_BYTES} bytes, go on with `lines: \"{next}-…\"` or use `grep`"
+        ));
+    }
+    if lines.crlf > 0 && lines.lf == 0 {
+        notes.push("CRLF line endings".to_owned());
+    } else if lines.crlf > 0 {
+        notes.push(format!(
+            "mixed line endings: {} CRLF, {} LF",
+            lines.crlf, lines.lf
+        ));
+    }
+    if lines.has_bom {
+        notes.push("UTF-8 byte order mark".to_owned());
+    }
+    if !is_utf8 {
+        notes.push("not UTF-8, bytes that do not decode show as \u{FFFD}".to_owned());
+    }
+    if !lines.has_final_newline {
+        notes.push("no newline at the end of the file".to_owned());
+    }
+    format!("[{}]", notes.join("; "))
+}
+
+fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, ToolError> {
+    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(from_read)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let total = text.lines().count();
+    let rows = outline(&at.written, &text);
+    if rows.is_empty() {
+        return Ok(ToolOutput::text(format!(
+            "[no definitions found; {total} lines]"
+        )));
+    }
+    let mut out = String::new();
+    for (line, signature) in &rows {
+        let _ = writeln!(out, "{line}: {signature}");
+    }
+    let _ = write!(
+        out,
+        "[{} definitions found by their first words; {total} lines]",
+        rows.len()
+    );
+    Ok(ToolOutput::text(out))
+}
+
+fn read_image(
+    at: &Confined,
+    file: Opened,
+    media_type: &str,
+    ignored: bool,
+) -> Result<ToolOutput, ToolError> {
+    let bytes = file
+        .read_all(image::MAX_BYTES)
+        .map_err(|error| match from_read(error) {
+            ToolError::TooLarge {
+                what, bytes, cap, ..
+            } => ToolError::TooLarge {
+                what,
+                bytes,
+                cap,
+                hint: "; make a smaller copy with `bash` and read that".into(),
+            },
+            other => other,
+        })?;
+    if !image::is_whole(media_type, &bytes) {
+        return Err(ToolError::Binary(format!(
+            "`{}` begins as {media_type} but is cut off or damaged ({} bytes)",
+            at.written,
+            bytes.len()
+        )));
+    }
+    let mut output = ToolOutput::text(format!("{media_type}, {} bytes", bytes.len()));
+    if ignored {
+        output
+            .text
+            .push_str(" (`lines` and `mode` do not apply to images)");
+    }
+    output.images.push(ToolImage {
+        media_type: media_type.to_owned(),
+        base64: base64::engine::general_purpose::STANDARD.encode(&bytes),
+    });
+    Ok(output)
+}
+
+/// Reads `a-b`, `a-` or `a`.
+fn range(text: &str) -> Result<LineRange, ToolError> {
+    let bad = || ToolError::BadInput {
+        tool: "read".to_owned(),
+        problem: format!(
+            "`lines` is `{}`, expected `a-b` with 1 ≤ a ≤ b, such as `10-40`",
+            text.chars().take(60).collect::<String>()
+        ),
+    };
+    let (first, last) = match text.trim().split_once('-') {
+        Some((first, last)) => (first.trim(), Some(last.trim())),
+        None => (text.trim(), None),
+    };
+    let first: u64 = first.parse().map_err(|_| bad())?;
+    let last: u64 = match last {
+        None => first,
+        Some("") => u64::MAX,
+        Some(last) => last.parse().map_err(|_| bad())?,
+    };
+    if first == 0 || last < first {
+        return Err(bad());
+    }
+    Ok(LineRange { first, last })
+}

@@ -1,0 +1,295 @@
+//! Reads a range of lines of a file of any size in bounded memory, and tells what kind of text it is.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Digest, ReadError, open_stamped};
+use crate::{confine::Confined, locate::BOM};
+
+/// A regular file, open, with its beginning.
+#[derive(Debug)]
+pub struct Opened {
+    file: File,
+    written: String,
+    /// Its size when it was opened, in bytes.
+    pub size: u64,
+    /// Its first bytes, 8 KiB unless it is shorter.
+    pub head: Vec<u8>,
+}
+
+/// Which lines, 1-based and inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineRange {
+    /// The first.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+}
+
+/// How much is taken at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineLimits {
+    /// Bytes of all lines.
+    pub bytes: usize,
+    /// Bytes of one line.
+    pub line_bytes: usize,
+}
+
+/// The lines of a range, and the whole file in figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The lines.
+    pub lines: Vec<ShownLine>,
+    /// Lines of the file; a last one without newline counts.
+    pub total: u64,
+    /// The first line of the range that the limit left out.
+    pub left_out_from: Option<u64>,
+    /// Lines that end with CR LF.
+    pub crlf: u64,
+    /// Lines that end with LF alone.
+    pub lf: u64,
+    /// Whether the last line has a newline; true for an empty file.
+    pub has_final_newline: bool,
+    /// Whether it begins with a byte order mark, which is left out of the first line.
+    pub has_bom: bool,
+    /// What the file's bytes were; `None` for a file too large to be edited.
+    pub digest: Option<Digest>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShownLine {
+    /// Its 1-based number.
+    pub number: u64,
+    /// Its bytes without the ending.
+    pub bytes: Vec<u8>,
+    /// Bytes that the limit left out.
+    pub cut: u64,
+}
+
+/// Bytes at the beginning by which a file is told apart.
+pub const HEAD_BYTES: usize = 8 * 1024;
+
+/// Bytes beyond the size at opening that are read of a file that grows meanwhile.
+const MAX_GROWTH: u64 = 16 << 20;
+
+/// Opens the regular file at a confined path and reads its beginning.
+///
+/// # Errors
+///
+/// As [`super::open`].
+pub fn open_with_head(at: &Confined) -> Result<Opened, ReadError> {
+    let (mut file, stamp) = open_stamped(at)?;
+    let mut head = Vec::new();
+    let written = at.written.clone();
+    let read = (&mut file).take(HEAD_BYTES as u64).read_to_end(&mut head);
+    read.map_err(|source| ReadError::Io {
+        written: written.clone(),
+        source,
+    })?;
+    Ok(Opened {
+        file,
+        written,
+        size: stamp.size,
+        head,
+    })
+}
+
+impl Opened {
+    /// Says whether the file is not text: a NUL in its beginning.
+    pub fn is_binary(&self) -> bool {
+        self.head.contains(&0)
+    }
+
+    /// Returns the whole file, of at most `cap` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::TooLarge`] or [`ReadError::Io`].
+    pub fn read_all(mut self, cap: u64) -> Result<Vec<u8>, ReadError> {
+        let too_large = |bytes, written| ReadError::TooLarge {
+            written,
+            bytes,
+            cap,
+        };
+        if self.size > cap {
+            return Err(too_large(self.size, self.written));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(self.size).unwrap_or(0) + 1);
+        let read = self
+            .file
+            .rewind()
+            .and_then(|()| self.file.take(cap + 1).read_to_end(&mut bytes));
+        match read {
+            Ok(read) if read as u64 > cap => Err(too_large(read as u64, self.written)),
+            Ok(_) => Ok(bytes),
+            Err(source) => Err(ReadError::Io {
+                written: self.written,
+                source,
+            }),
+        }
+    }
+
+    /// Reads the lines of a range. Looks at the whole file, keeps only what is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Io`].
+    pub fn read_lines(
+        mut self,
+        range: LineRange,
+        limits: LineLimits,
+        digest_up_to: u64,
+    ) -> Result<Lines, ReadError> {
+        let mut scan = Scan::new(range, limits, self.size <= digest_up_to);
+        let written = self.written;
+        let mut whole = || -> io::Result<()> {
+            self.file.rewind()?;
+            let mut file = (&mut self.file).take(self.size.saturating_add(MAX_GROWTH));
+            let mut buffer = vec![0; 128 * 1024];
+            loop {
+                match file.read(&mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Ok(read) => scan.take(&buffer[..read]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        whole().map_err(|source| ReadError::Io { written, source })?;
+        Ok(scan.finish())
+    }
+}
+
+struct Scan {
+    range: LineRange,
+    limits: LineLimits,
+    hasher: Option<Sha256>,
+    out: Lines,
+    /// The line being read.
+    line: ShownLine,
+    kept: usize,
+    /// Bytes of the line being read, kept or not.
+    length: u64,
+    last_byte: Option<u8>,
+    at_start: bool,
+}
+
+impl Scan {
+    fn new(range: LineRange, limits: LineLimits, digest: bool) -> Self {
+        Self {
+            range,
+            limits,
+            hasher: digest.then(Sha256::new),
+            out: Lines::default(),
+            line: ShownLine {
+                number: 1,
+                ..ShownLine::default()
+            },
+            kept: 0,
+            length: 0,
+            last_byte: None,
+            at_start: true,
+        }
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(chunk);
+        }
+        let mut rest = chunk;
+        if std::mem::take(&mut self.at_start) && rest.starts_with(BOM) {
+            self.out.has_bom = true;
+            rest = &rest[BOM.len()..];
+        }
+        while let Some(newline) = memchr::memchr(b'\n', rest) {
+            self.append(&rest[..newline]);
+            if self.last_byte == Some(b'\r') {
+                self.out.crlf += 1;
+                // The ending is no part of the line, wherever it was cut.
+                if self.line.cut > 0 {
+                    self.line.cut -= 1;
+                } else if self.line.bytes.last() == Some(&b'\r') {
+                    self.line.bytes.pop();
+                }
+            } else {
+                self.out.lf += 1;
+            }
+            self.end_line();
+            self.last_byte = Some(b'\n');
+            rest = &rest[newline + 1..];
+        }
+        self.append(rest);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        self.last_byte = Some(*last);
+        self.length += bytes.len() as u64;
+        if !self.is_wanted() {
+            return;
+        }
+        let room = (self.limits.line_bytes + 1).saturating_sub(self.line.bytes.len());
+        let kept = if self.line.cut > 0 {
+            0
+        } else {
+            room.min(bytes.len())
+        };
+        self.line.bytes.extend_from_slice(&bytes[..kept]);
+        self.line.cut += (bytes.len() - kept) as u64;
+    }
+
+    fn is_wanted(&self) -> bool {
+        (self.range.first..=self.range.last).contains(&self.line.number)
+            && self.out.left_out_from.is_none()
+    }
+
+    fn end_line(&mut self) {
+        let number = self.line.number;
+        let next = ShownLine {
+            number: number + 1,
+            ..ShownLine::default()
+        };
+        let wanted = self.is_wanted();
+        let mut line = std::mem::replace(&mut self.line, next);
+        self.out.total = number;
+        self.length = 0;
+        self.last_byte = None;
+        if !wanted {
+            return;
+        }
+        cut_at_character(&mut line, self.limits.line_bytes);
+        if self.kept + line.bytes.len() > self.limits.bytes && !self.out.lines.is_empty() {
+            self.out.left_out_from = Some(number);
+            return;
+        }
+        self.kept += line.bytes.len() + 1;
+        self.out.lines.push(line);
+    }
+
+    fn finish(mut self) -> Lines {
+        self.out.has_final_newline = self.length == 0;
+        if self.length > 0 {
+            self.end_line();
+        }
+        self.out.digest = self.hasher.map(|hasher| Digest(hasher.finalize().into()));
+        self.out
+    }
+}
+
+/// Cuts a line that is too long, not inside a character.
+fn cut_at_character(line: &mut ShownLine, max: usize) {
+    if line.bytes.len() <= max {
+        return;
+    }
+    let mut end = max;
+    while end > max.saturating_sub(4) && line.bytes[end] & 0xC0 == 0x80 {
+        end -= 1;
+    }
+    line.cut += (line.bytes.len() - end) as u64;
+    line.bytes.truncate(end);
+}
