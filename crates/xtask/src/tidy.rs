@@ -3,6 +3,7 @@
 //! Every check is a function from a [`Tree`] to findings. A finding names the file and the line and says what to do.
 
 mod decisions;
+mod doors;
 mod edges;
 mod file_names;
 mod links;
@@ -59,6 +60,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     file_names::check,
     modules::check,
     edges::check,
+    doors::check,
     words::check,
     links::check,
     decisions::check,
