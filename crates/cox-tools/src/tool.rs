@@ -5,11 +5,14 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use cox_workspace::Roots;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::Relay;
+
+mod input;
+
+pub use input::parse_input;
 
 /// A tool that a model may call.
 ///
@@ -196,18 +199,6 @@ pub enum ToolError {
     /// The call was cancelled.
     #[error("cancelled before it was done")]
     Cancelled,
-}
-
-/// Reads a call's arguments into `T`. Unknown fields are ignored, but named when a required one is missing.
-///
-/// # Errors
-///
-/// [`ToolError::BadInput`] names the field, what was received and what the schema expects.
-pub fn parse_input<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, ToolError> {
-    serde_path_to_error::deserialize(input).map_err(|error| ToolError::BadInput {
-        tool: spec.name.to_owned(),
-        problem: error.to_string(),
-    })
 }
 
 impl fmt::Debug for dyn Tool {
