@@ -32,14 +32,29 @@ pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, Start
     use std::os::unix::process::CommandExt;
     let (path, args) = program.argv();
     let mut command = Command::new(&path);
-    command.args(args).env_clear().envs(program.env.iter()).process_group(0);
+    command
+        .args(args)
+        .env_clear()
+        .envs(program.env.iter())
+        .process_group(0);
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child =
-        command.spawn().map_err(|source| StartError::Program { program: path, source })?;
-    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(wrap) = &program.wrap {
+        command.envs(wrap.env.iter().map(|(name, value)| (name, value)));
+        crate::start::keep_open(&mut command, wrap);
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|source| StartError::Program {
+        program: path,
+        source,
+    })?;
+    let group = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     let stdout = child.stdout.take().map(collect);
     let stderr = child.stderr.take().map(collect);
     let until = Instant::now() + deadline;
@@ -59,10 +74,18 @@ pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, Start
     };
     // A grandchild may hold the pipes; what has not come by the deadline is not waited for.
     let take = |reader: Option<std::sync::mpsc::Receiver<Vec<u8>>>| {
-        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(50));
-        reader.and_then(|reader| reader.recv_timeout(left).ok()).unwrap_or_default()
+        let left = until
+            .saturating_duration_since(Instant::now())
+            .max(Duration::from_millis(50));
+        reader
+            .and_then(|reader| reader.recv_timeout(left).ok())
+            .unwrap_or_default()
     };
-    Ok(Brief { code, stdout: take(stdout), stderr: take(stderr) })
+    Ok(Brief {
+        code,
+        stdout: take(stdout),
+        stderr: take(stderr),
+    })
 }
 
 fn collect(from: impl Read + Send + 'static) -> std::sync::mpsc::Receiver<Vec<u8>> {

@@ -41,15 +41,20 @@ impl Env {
 
     /// Returns the value of a variable.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
     }
 
     /// Returns every variable, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 }
 
 fn passes(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
+    name.to_str()
+        .is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
 }

@@ -32,7 +32,11 @@ pub struct Limits {
 impl Limits {
     /// Makes limits with this deadline, two seconds of grace and half a second of draining.
     pub fn deadline(deadline: Duration) -> Self {
-        Self { deadline, grace: Duration::from_secs(2), drain: Duration::from_millis(500) }
+        Self {
+            deadline,
+            grace: Duration::from_secs(2),
+            drain: Duration::from_millis(500),
+        }
     }
 }
 
@@ -123,10 +127,10 @@ impl Program {
         };
         let by_itself = matches!(cause, Cause::Ended(_));
         if by_itself {
-            let _held = timeout(SETTLE, pump.to_end()).await;
+            let _held = timeout(SETTLE, pump.drained()).await;
         }
         let outcome = pump.until(running.tree.end(limits.grace)).await;
-        let _still_held = timeout(limits.drain, pump.to_end()).await;
+        let _still_held = timeout(limits.drain, pump.drained()).await;
         if !by_itself {
             // Reaps the leader; it was killed, so this is short unless the kernel cannot let it go.
             let _reaped = timeout(Duration::from_secs(1), running.child.wait()).await;
@@ -164,7 +168,11 @@ impl<'a> Pump<'a> {
         sink: &'a mut (dyn FnMut(Pipe, &[u8]) + Send),
     ) -> Self {
         let buffer = vec![0; 64 * 1024].into_boxed_slice();
-        Self { pipes: [(Pipe::Out, out), (Pipe::Err, err)], buffer, sink }
+        Self {
+            pipes: [(Pipe::Out, out), (Pipe::Err, err)],
+            buffer,
+            sink,
+        }
     }
 
     /// Pumps until `other` completes, and returns what it gave. `other` is polled before every read, so that a flood
@@ -186,7 +194,7 @@ impl<'a> Pump<'a> {
     }
 
     /// Pumps until every pipe has ended.
-    async fn to_end(&mut self) {
+    async fn drained(&mut self) {
         while self.pipes.iter().any(|(_, pipe)| pipe.is_some()) {
             poll_fn(|cx| self.poll_once(cx)).await;
             tokio::task::consume_budget().await;

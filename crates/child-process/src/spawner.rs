@@ -30,15 +30,22 @@ pub(crate) async fn spawn(command: Command) -> io::Result<Child> {
     let jobs = SPAWNER.get_or_init(|| {
         let (jobs, inbox) = mpsc::channel::<Job>();
         // When the thread cannot be started the inbox is dropped, and every send below fails with `gone`.
-        let _started = thread::Builder::new().name("spawner".to_owned()).spawn(move || {
-            for mut job in inbox {
-                let _runtime = job.runtime.enter();
-                // A caller that has gone drops the child, and a dropped child is killed.
-                let _unheard = job.reply.send(job.command.spawn());
-            }
-        });
+        let _started = thread::Builder::new()
+            .name("spawner".to_owned())
+            .spawn(move || {
+                for mut job in inbox {
+                    let _runtime = job.runtime.enter();
+                    // A caller that has gone drops the child, and a dropped child is killed.
+                    let _unheard = job.reply.send(job.command.spawn());
+                }
+            });
         jobs
     });
-    jobs.send(Job { command, runtime, reply }).map_err(|_| gone())?;
+    jobs.send(Job {
+        command,
+        runtime,
+        reply,
+    })
+    .map_err(|_| gone())?;
     answer.await.map_err(|_| gone())?
 }

@@ -1,5 +1,8 @@
 //! Starting a program: its own session, its pipes, and the tie to the life of this process.
-#![allow(unsafe_code, reason = "the lines between fork and exec can only be written as `pre_exec`")]
+#![allow(
+    unsafe_code,
+    reason = "the lines between fork and exec can only be written as `pre_exec`"
+)]
 
 use std::{
     io,
@@ -69,18 +72,29 @@ impl Program {
         let mark = crate::tree::new_mark();
         let (program, args) = self.argv();
         let mut command = Command::new(&program);
-        command.args(args).env_clear().envs(self.env.iter()).env(MARK, &mark).kill_on_drop(true);
+        command
+            .args(args)
+            .env_clear()
+            .envs(self.env.iter())
+            .env(MARK, &mark)
+            .kill_on_drop(true);
         if let Some(wrap) = &self.wrap {
             command.envs(wrap.env.iter().map(|(name, value)| (name, value)));
         }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
-        command.stdin(if self.stdin == Stdin::Null { Stdio::null() } else { Stdio::piped() });
+        command.stdin(if self.stdin == Stdin::Null {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        });
         let (stdout, stderr) = match self.output {
             Output::Merged => {
                 let (read, write) = make_pipe()?;
-                command.stderr(write.try_clone().map_err(StartError::Pipe)?).stdout(write);
+                command
+                    .stderr(write.try_clone().map_err(StartError::Pipe)?)
+                    .stdout(write);
                 (read, None)
             }
             Output::Separate => {
@@ -95,8 +109,9 @@ impl Program {
             None => Vec::new(),
         };
         before_exec(&mut command, descriptors);
-        let mut child =
-            spawner::spawn(command).await.map_err(|source| StartError::Program { program, source })?;
+        let mut child = spawner::spawn(command)
+            .await
+            .map_err(|source| StartError::Program { program, source })?;
         let tree = Tree::new(&child, mark);
         Ok(Running {
             stdin: child.stdin.take(),
@@ -137,7 +152,10 @@ impl Running {
 fn make_pipe() -> Result<(pipe::Receiver, OwnedFd), StartError> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| StartError::Pipe(error.into()))?;
-    Ok((pipe::Receiver::from_owned_fd(read).map_err(StartError::Pipe)?, write))
+    Ok((
+        pipe::Receiver::from_owned_fd(read).map_err(StartError::Pipe)?,
+        write,
+    ))
 }
 
 /// Arranges what happens in the child between fork and exec.
@@ -158,13 +176,41 @@ fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
                     return Err(io::Error::from_raw_os_error(libc::ECANCELED));
                 }
             }
-            for &fd in &descriptors {
-                if libc::fcntl(fd, libc::F_SETFD, 0) == -1 {
-                    return Err(io::Error::last_os_error());
-                }
-            }
-            Ok(())
+            keep(&descriptors)
         });
     }
     let _ = parent;
+}
+
+/// Arranges that the descriptors of a wrap are still open when its program starts.
+pub(crate) fn keep_open(command: &mut std::process::Command, wrap: &Wrap) {
+    use std::os::unix::process::CommandExt;
+    let descriptors: Vec<RawFd> = wrap.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
+    // SAFETY: as above; the wrap lives until the child has started because the caller holds it.
+    unsafe {
+        command.pre_exec(move || keep(&descriptors));
+    }
+}
+
+/// Lets exactly these descriptors pass, and input, output and errors. Runs between fork and exec.
+fn keep(descriptors: &[RawFd]) -> io::Result<()> {
+    // What this process was itself given without the close-on-exec flag would pass too: a lock, a socket, a pipe.
+    // Kernels before 5.11 do not know the call; there only our own descriptors, which all have the flag, stay back.
+    #[cfg(target_os = "linux")]
+    // SAFETY: changes flags of descriptors and touches no memory.
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            u32::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        );
+    }
+    for &fd in descriptors {
+        // SAFETY: changes a flag of a descriptor and touches no memory.
+        if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }

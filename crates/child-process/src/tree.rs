@@ -29,8 +29,11 @@ pub(crate) const MARK: &str = "CHILD_PROCESS_TREE";
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
 /// The trees that run now, for telling one's orphans from another's.
-static LIVE: Mutex<Live> =
-    Mutex::new(Live { leaders: BTreeSet::new(), count: 0, adopting: false });
+static LIVE: Mutex<Live> = Mutex::new(Live {
+    leaders: BTreeSet::new(),
+    count: 0,
+    adopting: false,
+});
 
 struct Live {
     leaders: BTreeSet<i32>,
@@ -80,10 +83,18 @@ pub(crate) struct Outcome {
 impl Tree {
     pub(crate) fn new(child: &Child, mark: String) -> Self {
         // A child that was never waited for has an id.
-        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .unwrap_or(0);
         live().leaders.insert(leader);
         let started = table::start_of(leader).unwrap_or(0);
-        Self { leader, started, mark, ended: false }
+        Self {
+            leader,
+            started,
+            mark,
+            ended: false,
+        }
     }
 
     pub(crate) fn leader(&self) -> i32 {
@@ -93,7 +104,11 @@ impl Tree {
     /// Ends the tree: asks every process, waits up to `grace`, then kills until none is left or the time is up.
     pub(crate) async fn end(&mut self, grace: Duration) -> Outcome {
         let first = self.members();
-        let asked: BTreeSet<i32> = first.iter().copied().filter(|&pid| pid != self.leader).collect();
+        let asked: BTreeSet<i32> = first
+            .iter()
+            .copied()
+            .filter(|&pid| pid != self.leader)
+            .collect();
         if !first.is_empty() {
             self.signal(&first, Signal::TERM);
             // A stopped process sees the signal only when it goes on.

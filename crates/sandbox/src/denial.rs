@@ -28,8 +28,11 @@ impl std::fmt::Display for Denial {
 const LINE: usize = 200;
 
 /// Texts of refused writes and reads, lower case.
-const FILE_TEXTS: [&str; 3] =
-    ["read-only file system", "permission denied", "operation not permitted"];
+const FILE_TEXTS: [&str; 3] = [
+    "read-only file system",
+    "permission denied",
+    "operation not permitted",
+];
 
 /// Codes of the same refusals, as runtimes print them, lower case.
 const FILE_CODES: [&str; 5] = ["erofs", "eacces", "eperm", "os error 30", "os error 13"];
@@ -70,7 +73,9 @@ pub fn denial(exit_code: i32, output_tail: &str, policy: &Policy) -> Option<Deni
         if !has(&FILE_TEXTS) && !has(&FILE_CODES) {
             return None;
         }
-        let path = paths(line).into_iter().find_map(|path| rule_of(&path, policy).map(|rule| (path, rule)));
+        let path = paths(line)
+            .into_iter()
+            .find_map(|path| rule_of(&path, policy).map(|rule| (path, rule)));
         let (what, rule) = match path {
             Some((path, rule)) => (Some(path.display().to_string()), rule),
             None if lower.contains("read-only file system") || lower.contains("erofs") => {
@@ -79,13 +84,22 @@ pub fn denial(exit_code: i32, output_tail: &str, policy: &Policy) -> Option<Deni
             // A refusal without a path that a rule covers is as likely the command's own.
             None => (None, "the sandbox may have refused this".to_owned()),
         };
-        Some(Denial { what, rule, line: cut(line) })
+        Some(Denial {
+            what,
+            rule,
+            line: cut(line),
+        })
     })
 }
 
 /// Returns the rule that covers a path.
 fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
-    let under = |paths: &[PathBuf]| paths.iter().find(|covered| path.starts_with(covered)).cloned();
+    let under = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .find(|covered| path.starts_with(covered))
+            .cloned()
+    };
     if let Some(hidden) = under(&policy.hidden) {
         return Some(format!("the sandbox hides `{}`", hidden.display()));
     }
@@ -97,7 +111,8 @@ fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
     }
     if path.is_relative() {
         let kept = policy.read_only_within.iter().find(|kept| {
-            kept.file_name().is_some_and(|name| path.components().any(|part| part.as_os_str() == name))
+            kept.file_name()
+                .is_some_and(|name| path.components().any(|part| part.as_os_str() == name))
         })?;
         return Some(format!("the sandbox keeps `{}` read-only", kept.display()));
     }
@@ -108,12 +123,18 @@ fn writable_rule(policy: &Policy) -> String {
     if policy.mode == Mode::ReadOnly {
         return "the sandbox is read-only: only `/tmp` may be written".to_owned();
     }
-    let roots: Vec<String> =
-        policy.writable.iter().map(|root| format!("`{}`", root.display())).collect();
+    let roots: Vec<String> = policy
+        .writable
+        .iter()
+        .map(|root| format!("`{}`", root.display()))
+        .collect();
     if roots.is_empty() {
         return "the sandbox lets nothing but `/tmp` be written".to_owned();
     }
-    format!("the sandbox lets only {} and `/tmp` be written", roots.join(", "))
+    format!(
+        "the sandbox lets only {} and `/tmp` be written",
+        roots.join(", ")
+    )
 }
 
 /// Returns what looks like a path in a line, as the tools print it: quoted, or between blanks and colons.
@@ -129,11 +150,19 @@ fn paths(line: &str) -> Vec<PathBuf> {
 /// Returns the host that a line names.
 fn host(line: &str) -> Option<String> {
     let lower = line.to_lowercase();
-    for marker in ["could not resolve host:", "resolve host", "getaddrinfo enotfound", "getaddrinfo eai_again"] {
+    for marker in [
+        "could not resolve host:",
+        "resolve host",
+        "getaddrinfo enotfound",
+        "getaddrinfo eai_again",
+    ] {
         if let Some(at) = lower.find(marker) {
             let rest = lower.get(at + marker.len()..)?;
             let word = rest.split_whitespace().next()?;
-            return Some(word.trim_matches(['\'', '"', ':', ',', '.', '(', ')']).to_owned());
+            return Some(
+                word.trim_matches(['\'', '"', ':', ',', '.', '(', ')'])
+                    .to_owned(),
+            );
         }
     }
     line.split(|character: char| character.is_whitespace() || "'\"`()<>,".contains(character))

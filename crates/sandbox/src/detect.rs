@@ -10,7 +10,9 @@ pub enum Choice {
     Auto,
     /// Bubblewrap or nothing.
     Bwrap,
-    /// Landlock with seccomp or nothing.
+    /// Landlock and seccomp with namespaces of our own, or nothing.
+    Namespaces,
+    /// Landlock and seccomp alone, or nothing.
     Landlock,
     /// None: everything but `danger-full-access` is refused.
     None,
@@ -76,9 +78,14 @@ impl Detected {
         match self.backend {
             Backend::Bubblewrap { .. } | Backend::Landlock { .. } => {
                 if !self.features.own_mounts {
-                    gaps.push("`.git`, `.cox` and `.claude` inside a writable folder can be changed");
-                    gaps.push("names in hidden folders can be listed; their content cannot be read");
+                    gaps.push(
+                        "`.git`, `.cox` and `.claude` inside a writable folder can be changed",
+                    );
+                    gaps.push(
+                        "names in hidden folders can be listed; their content cannot be read",
+                    );
                     gaps.push("no Unix socket can be opened at all");
+                    gaps.push("beside a hidden file of the workspace, new files can be read from the next command on");
                 }
                 if !self.features.own_network {
                     gaps.push("without network not even a loopback address can be used");

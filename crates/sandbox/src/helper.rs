@@ -19,8 +19,14 @@ pub const NOT_STARTED: i32 = 127;
 /// Confines this process as `args` say and becomes the command. `args` are those after [`COMMAND`].
 ///
 /// Must be called first thing in `main`: no thread may run yet.
-#[expect(clippy::print_stderr, reason = "the command's errors go where the helper's do, and it is its own process")]
-#[expect(clippy::exit, reason = "a helper that has failed has nothing left to do")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the command's errors go where the helper's do, and it is its own process"
+)]
+#[expect(
+    clippy::exit,
+    reason = "a helper that has failed has nothing left to do"
+)]
 pub fn helper_main(args: impl IntoIterator<Item = OsString>) -> ! {
     let (code, problem) = become_command(args.into_iter().collect());
     eprintln!("sandbox: {problem}");
@@ -40,7 +46,10 @@ fn become_command(args: Vec<OsString>) -> (i32, String) {
             return (NOT_CONFINED, problem);
         }
         let error = std::process::Command::new(&program).args(args).exec();
-        (NOT_STARTED, format!("cannot start `{}`: {error}", program.display()))
+        (
+            NOT_STARTED,
+            format!("cannot start `{}`: {error}", program.display()),
+        )
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -53,7 +62,10 @@ fn become_command(args: Vec<OsString>) -> (i32, String) {
 fn split(args: Vec<OsString>) -> Result<(String, OsString, Vec<OsString>), String> {
     let usage = || format!("expected `{COMMAND} SPEC -- program args…`");
     let mut args = args.into_iter();
-    let spec = args.next().and_then(|spec| spec.into_string().ok()).ok_or_else(usage)?;
+    let spec = args
+        .next()
+        .and_then(|spec| spec.into_string().ok())
+        .ok_or_else(usage)?;
     if args.next().is_none_or(|separator| separator != "--") {
         return Err(usage());
     }
@@ -70,14 +82,21 @@ mod tests {
     fn check(args: &[&str], expect: Option<(&str, &str, &[&str])>) {
         let owned = args.iter().map(OsString::from).collect();
         let expect = expect.map(|(spec, program, args)| {
-            (spec.to_owned(), program.into(), args.iter().map(OsString::from).collect::<Vec<_>>())
+            (
+                spec.to_owned(),
+                program.into(),
+                args.iter().map(OsString::from).collect::<Vec<_>>(),
+            )
         });
         assert_eq!(split(owned).ok(), expect, "{args:?}");
     }
 
     #[test]
     fn the_command_stands_after_the_separator() {
-        check(&["{}", "--", "sh", "-c", "x"], Some(("{}", "sh", &["-c", "x"])));
+        check(
+            &["{}", "--", "sh", "-c", "x"],
+            Some(("{}", "sh", &["-c", "x"])),
+        );
         check(&["{}", "--", "sh", "--"], Some(("{}", "sh", &["--"])));
         check(&["{}", "--", "sh"], Some(("{}", "sh", &[])));
         check(&["{}", "--"], None);

@@ -121,14 +121,16 @@ pub fn default_hidden(home: &Path) -> Vec<PathBuf> {
 fn other_homes(home: &Path) -> Vec<PathBuf> {
     let mut found = entries(Path::new("/etc/ssh"));
     found.retain(|path| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-            name.starts_with("ssh_host_") && name.ends_with("_key")
-        })
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with("ssh_host_") && name.ends_with("_key"))
     });
     for folder in ["/home", "/Users"] {
-        found.extend(entries(Path::new(folder)).into_iter().filter(|path| {
-            !home.starts_with(path) && path.is_dir() && !path.ends_with("Shared")
-        }));
+        found.extend(
+            entries(Path::new(folder)).into_iter().filter(|path| {
+                !home.starts_with(path) && path.is_dir() && !path.ends_with("Shared")
+            }),
+        );
     }
     if !home.starts_with("/root") {
         found.push(PathBuf::from("/root"));

@@ -4,8 +4,14 @@
 //! [`Policy`], [`helper`] is the entry of the program that confines itself before it becomes the command, and
 //! [`denial`] reads from a failed command's output what was refused. A policy that cannot be held is refused with the
 //! reason: nothing here ever runs bare in silence.
-#![allow(unsafe_code, reason = "this crate owns the operating system's confinement calls")]
-#![allow(clippy::disallowed_methods, reason = "mount points are made and removed here, and nowhere else")]
+#![allow(
+    unsafe_code,
+    reason = "this crate owns the operating system's confinement calls"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "mount points are made and removed here, and nowhere else"
+)]
 
 pub mod policy;
 

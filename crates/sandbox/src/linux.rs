@@ -20,14 +20,14 @@ const PROBE: Duration = Duration::from_secs(5);
 /// Finds the backend that works.
 pub(crate) fn detect(choice: Choice, helper: &Path) -> Detected {
     let mut missing = String::new();
-    if choice != Choice::Landlock {
+    if matches!(choice, Choice::Auto | Choice::Bwrap) {
         match bwrap::detect(helper) {
             Ok(detected) => return detected,
             Err(why) if choice == Choice::Bwrap => return Detected::none(why),
             Err(why) => missing = why,
         }
     }
-    match landlock::detect(helper) {
+    match landlock::detect(choice, helper) {
         Ok(mut detected) => {
             if !missing.is_empty() {
                 detected.why = format!("{missing}; {}", detected.why);
@@ -49,6 +49,9 @@ fn probe(program: &Program) -> Result<(), String> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&brief.stderr);
-    let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let said = said
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("it said nothing");
     Err(said.chars().take(200).collect())
 }

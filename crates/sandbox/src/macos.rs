@@ -13,7 +13,12 @@ use crate::{Backend, Choice, Detected, Mode, Policy, detect::Features};
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 /// Temporary folders that stay writable. A private one per command does not exist here.
-const TEMPORARY: [&str; 4] = ["/private/tmp", "/private/var/tmp", "/private/var/folders", "/dev"];
+const TEMPORARY: [&str; 4] = [
+    "/private/tmp",
+    "/private/var/tmp",
+    "/private/var/folders",
+    "/dev",
+];
 
 /// Finds `sandbox-exec`.
 pub fn detect(_choice: Choice, helper: &Path) -> Detected {
@@ -117,14 +122,15 @@ mod tests {
     /// Returns the rules after the fixed beginning.
     fn tail(policy: &Policy) -> String {
         let profile = profile(policy);
-        let (_, tail) = profile.split_once("\"^/dev/\"))\n").expect("the fixed beginning");
+        let (_, tail) = profile
+            .split_once("\"^/dev/\"))\n")
+            .expect("the fixed beginning");
         tail.to_owned()
     }
 
     const TEMPORARY: &str = "(allow file-write*\n  (subpath \"/private/tmp\")\n  (subpath \"/private/var/tmp\")\n  \
                              (subpath \"/private/var/folders\")\n  (subpath \"/dev\")";
-    const HIDDEN: &str =
-        "(deny file-read* file-write*\n  (subpath \"/Users/a/.ssh\")\n  (subpath \"/odd\\\"name\"))\n";
+    const HIDDEN: &str = "(deny file-read* file-write*\n  (subpath \"/Users/a/.ssh\")\n  (subpath \"/odd\\\"name\"))\n";
 
     #[test]
     fn narrow_rules_stand_after_wide_ones() {
@@ -136,12 +142,18 @@ mod tests {
 
     #[test]
     fn read_only_writes_temporary_folders_alone() {
-        assert_eq!(tail(&policy(Mode::ReadOnly)), format!("{TEMPORARY})\n{HIDDEN}"));
+        assert_eq!(
+            tail(&policy(Mode::ReadOnly)),
+            format!("{TEMPORARY})\n{HIDDEN}")
+        );
     }
 
     #[test]
     fn the_network_is_a_rule_of_its_own() {
-        let open = Policy { network: true, ..policy(Mode::ReadOnly) };
+        let open = Policy {
+            network: true,
+            ..policy(Mode::ReadOnly)
+        };
         assert!(tail(&open).contains("(allow network*)"));
     }
 }

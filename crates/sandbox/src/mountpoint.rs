@@ -26,7 +26,9 @@ impl MountPoint {
             fs::create_dir(path)?;
         }
         *in_use.entry(path.to_owned()).or_default() += 1;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 }
 

@@ -21,10 +21,16 @@ pub fn default_read_only(root: &Path) -> Vec<PathBuf> {
 
 /// Returns the folders that a `.git` pointer file leads to; none when it is a folder, missing or not a pointer.
 pub(crate) fn git_folders(pointer: &Path) -> Vec<PathBuf> {
-    let Some(target) = read_small(pointer) else { return Vec::new() };
-    let Some(target) = target.strip_prefix("gitdir:").map(str::trim) else { return Vec::new() };
+    let Some(target) = read_small(pointer) else {
+        return Vec::new();
+    };
+    let Some(target) = target.strip_prefix("gitdir:").map(str::trim) else {
+        return Vec::new();
+    };
     let base = pointer.parent().unwrap_or(Path::new("/"));
-    let Ok(folder) = base.join(target).canonicalize() else { return Vec::new() };
+    let Ok(folder) = base.join(target).canonicalize() else {
+        return Vec::new();
+    };
     let common = read_small(&folder.join("commondir"))
         .and_then(|common| folder.join(common.trim()).canonicalize().ok());
     let mut folders = vec![folder];

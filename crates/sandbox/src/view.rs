@@ -56,9 +56,14 @@ impl View {
     pub(crate) fn new(policy: &Policy, cwd: &Path, visible: &[&Path]) -> Self {
         let mut places: BTreeMap<PathBuf, Place> = BTreeMap::new();
         let mut put = |path: PathBuf, place: Place| {
-            places.entry(path).and_modify(|old| *old = place.max(*old)).or_insert(place);
+            places
+                .entry(path)
+                .and_modify(|old| *old = place.max(*old))
+                .or_insert(place);
         };
-        let roots: Vec<PathBuf> = real(&policy.writable).filter(|path| path != Path::new("/")).collect();
+        let roots: Vec<PathBuf> = real(&policy.writable)
+            .filter(|path| path != Path::new("/"))
+            .collect();
         let is_writable = policy.mode == Mode::WorkspaceWrite;
         for root in &roots {
             if is_writable {
@@ -67,47 +72,72 @@ impl View {
                 put(root.clone(), Place::ReadOnly);
             }
         }
-        let visible: Vec<PathBuf> =
-            visible.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let visible: Vec<PathBuf> = visible
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
         let hidden: Vec<PathBuf> = real(&policy.hidden).collect();
         let around = |path: &Path| hidden.iter().any(|folder| path.starts_with(folder));
         for path in visible.iter().cloned().chain(cwd.canonicalize().ok()) {
-            let is_covered = FRESH.iter().any(|fresh| path.starts_with(fresh) && path != Path::new(fresh))
+            let is_covered = FRESH
+                .iter()
+                .any(|fresh| path.starts_with(fresh) && path != Path::new(fresh))
                 || visible.contains(&path) && around(&path);
             if is_covered && !roots.iter().any(|root| path.starts_with(root)) {
                 put(path, Place::ReadOnly);
             }
         }
-        for kept in KEPT_OF_RUN.iter().map(PathBuf::from).filter(|path| path.exists()) {
+        for kept in KEPT_OF_RUN
+            .iter()
+            .map(PathBuf::from)
+            .filter(|path| path.exists())
+        {
             put(kept, Place::ReadOnly);
         }
         if is_writable {
             for path in protected(policy) {
                 if let Ok(path) = path.canonicalize() {
-                    if roots.iter().any(|root| path.starts_with(root) && &path != root) {
+                    if roots
+                        .iter()
+                        .any(|root| path.starts_with(root) && &path != root)
+                    {
                         put(path, Place::ReadOnly);
                     }
-                } else if let Some(path) = missing(&path) {
-                    if roots.iter().any(|root| path.starts_with(root)) {
-                        put(path, Place::Blocked);
-                    }
+                } else if let Some(path) = missing(&path)
+                    && roots.iter().any(|root| path.starts_with(root))
+                {
+                    put(path, Place::Blocked);
                 }
             }
         }
         for path in &hidden {
             if !path.is_dir() {
                 put(path.clone(), Place::HiddenFile);
-            } else if roots.iter().chain(&visible).any(|kept| kept.starts_with(path) && kept != path) {
+            } else if roots
+                .iter()
+                .chain(&visible)
+                .any(|kept| kept.starts_with(path) && kept != path)
+            {
                 put(path.clone(), Place::HiddenPassage);
             } else {
                 put(path.clone(), Place::HiddenFolder);
             }
         }
-        for fresh in FRESH.iter().map(Path::new).filter(|path| path.is_dir() && !path.is_symlink()) {
+        for fresh in FRESH
+            .iter()
+            .map(Path::new)
+            .filter(|path| path.is_dir() && !path.is_symlink())
+        {
             put(fresh.to_owned(), Place::Fresh);
         }
         let places = places.into_iter().collect::<Vec<_>>();
-        Self { places: places.iter().filter(|place| !is_moot(place, &places)).cloned().collect() }
+        Self {
+            places: places
+                .iter()
+                .filter(|place| !is_moot(place, &places))
+                .cloned()
+                .collect(),
+        }
     }
 
     /// Returns the paths that are of this kind.
@@ -136,7 +166,11 @@ fn is_moot((path, place): &(PathBuf, Place), places: &[(PathBuf, Place)]) -> boo
 /// Returns everything that stays read-only: what the policy names and where its `.git` pointers lead.
 fn protected(policy: &Policy) -> Vec<PathBuf> {
     let mut paths = policy.read_only_within.clone();
-    for pointer in policy.read_only_within.iter().filter(|path| path.ends_with(".git")) {
+    for pointer in policy
+        .read_only_within
+        .iter()
+        .filter(|path| path.ends_with(".git"))
+    {
         paths.extend(git_folders(pointer));
     }
     paths

@@ -54,7 +54,9 @@ pub fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<Option<W
     }
     match &detected.backend {
         #[cfg(target_os = "linux")]
-        Backend::Bubblewrap { path } => crate::linux::bwrap::wrap(path, detected, policy, cwd).map(Some),
+        Backend::Bubblewrap { path } => {
+            crate::linux::bwrap::wrap(path, detected, policy, cwd).map(Some)
+        }
         #[cfg(target_os = "linux")]
         Backend::Landlock { .. } => crate::linux::landlock::wrap(detected, policy, cwd).map(Some),
         Backend::Seatbelt => Ok(Some(crate::macos::wrap(policy))),

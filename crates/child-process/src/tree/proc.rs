@@ -1,5 +1,8 @@
 //! The process table of Linux, as `/proc` shows it.
-#![allow(unsafe_code, reason = "PR_SET_CHILD_SUBREAPER has no safe binding that takes a flag")]
+#![allow(
+    unsafe_code,
+    reason = "PR_SET_CHILD_SUBREAPER has no safe binding that takes a flag"
+)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -54,9 +57,13 @@ pub(super) fn members(
         .collect();
     close_over_children(&table, &mut members);
     let needle = format!("{MARK}={mark}");
-    for (&pid, stat) in table.iter().filter(|(pid, _)| !members.contains(pid)).collect::<Vec<_>>() {
+    for (&pid, stat) in table
+        .iter()
+        .filter(|(pid, _)| !members.contains(pid))
+        .collect::<Vec<_>>()
+    {
         let is_ours = match marks(pid) {
-            Some(marks) if marks.iter().any(|found| *found == needle) => true,
+            Some(marks) if marks.contains(&needle) => true,
             Some(marks) if !marks.is_empty() => false,
             // Without any mark: only an orphan that we adopted, and only when no other tree can claim it.
             _ => orphans.is_some_and(|orphans| {
@@ -71,7 +78,11 @@ pub(super) fn members(
     if orphans.is_some() {
         reap(&table, &members, own, leader);
     }
-    members.retain(|pid| table.get(pid).is_some_and(|stat| !matches!(stat.state, b'Z' | b'X')));
+    members.retain(|pid| {
+        table
+            .get(pid)
+            .is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
+    });
     members
 }
 
@@ -101,7 +112,9 @@ fn close_over_children(table: &BTreeMap<i32, Stat>, members: &mut BTreeSet<i32>)
 
 /// Returns every process that started no earlier than `since`.
 fn table(since: u64) -> BTreeMap<i32, Stat> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return BTreeMap::new();
+    };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
@@ -125,7 +138,13 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let started = fields.nth(15)?.parse().ok()?;
-    Some(Stat { state, parent, group, session, started })
+    Some(Stat {
+        state,
+        parent,
+        group,
+        session,
+        started,
+    })
 }
 
 /// Returns the mark variables in a process's environment; none when it may not be read.
@@ -150,7 +169,13 @@ mod tests {
     #[test]
     fn a_stat_line_is_read_whatever_the_name_holds() {
         let rest = "S 1 2 3 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1";
-        let stat = Stat { state: b'S', parent: 1, group: 2, session: 3, started: 777 };
+        let stat = Stat {
+            state: b'S',
+            parent: 1,
+            group: 2,
+            session: 3,
+            started: 777,
+        };
         check(&format!("9 (sleep) {rest}"), Some(stat));
         check(&format!("9 (a) Z 7 (b) {rest}"), Some(stat));
         check("9 (sleep", None);

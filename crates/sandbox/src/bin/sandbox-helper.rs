@@ -2,7 +2,10 @@
 
 fn main() {
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|first| first == sandbox::helper::COMMAND) {
+    if args
+        .next()
+        .is_some_and(|first| first == sandbox::helper::COMMAND)
+    {
         sandbox::helper_main(args);
     }
 }

@@ -23,8 +23,13 @@ use crate::{
 };
 
 /// Where the program is looked for. Never on `PATH`: a folder on it may be writable.
-const FOLDERS: [&str; 5] =
-    ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin", "/run/wrappers/bin"];
+const FOLDERS: [&str; 5] = [
+    "/usr/bin",
+    "/bin",
+    "/usr/local/bin",
+    "/run/current-system/sw/bin",
+    "/run/wrappers/bin",
+];
 
 /// Most files that are hidden as unreadable; what is beyond is shown empty, because each costs a descriptor.
 const MAX_UNREADABLE: usize = 64;
@@ -36,7 +41,11 @@ pub(super) fn detect(helper: &Path) -> Result<Detected, String> {
     };
     let mut first_problem = None;
     for (own_network, own_proc) in [(true, true), (false, true), (true, false), (false, false)] {
-        let features = Features { own_network, own_proc, own_mounts: true };
+        let features = Features {
+            own_network,
+            own_proc,
+            own_mounts: true,
+        };
         let mut args = namespaces(own_network);
         args.extend(base(features));
         args.extend(["--tmpfs", "/tmp", "--", "/bin/sh", "-c", ":"].map(OsString::from));
@@ -45,7 +54,9 @@ pub(super) fn detect(helper: &Path) -> Result<Detected, String> {
             Ok(()) => {
                 let limits = match (own_network, own_proc) {
                     (true, true) => String::new(),
-                    (false, _) => " without a network of its own; seccomp refuses sockets".to_owned(),
+                    (false, _) => {
+                        " without a network of its own; seccomp refuses sockets".to_owned()
+                    }
                     (true, false) => " without a process table of its own".to_owned(),
                 };
                 return Ok(Detected {
@@ -123,7 +134,10 @@ pub(crate) fn wrap(
     let spec = Spec {
         mounts: None,
         fence: None,
-        sockets: Sockets { internet: features.own_network || policy.network, unix: true },
+        sockets: Sockets {
+            internet: features.own_network || policy.network,
+            unix: true,
+        },
     };
     wrap.args.push("--".into());
     wrap.args.extend(helper_args(&detected.helper, &spec)?);
@@ -136,7 +150,12 @@ pub(super) fn helper_args(helper: &Path, spec: &Spec) -> Result<Vec<OsString>, R
         path: PathBuf::from("…"),
         problem: format!("{error}; only UTF-8 paths can be handed to the sandbox"),
     })?;
-    Ok(vec![helper.into(), helper::COMMAND.into(), spec.into(), "--".into()])
+    Ok(vec![
+        helper.into(),
+        helper::COMMAND.into(),
+        spec.into(),
+        "--".into(),
+    ])
 }
 
 /// What is unshared, and what dies with whom.
@@ -167,5 +186,6 @@ fn base(features: Features) -> Vec<OsString> {
 
 fn mount(wrap: &mut Wrap, options: &[&str], paths: &[&Path]) {
     wrap.args.extend(options.iter().map(OsString::from));
-    wrap.args.extend(paths.iter().map(|path| path.as_os_str().to_owned()));
+    wrap.args
+        .extend(paths.iter().map(|path| path.as_os_str().to_owned()));
 }

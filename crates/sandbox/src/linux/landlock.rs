@@ -23,7 +23,7 @@ use super::{
     spec::{Fence, Mounts, Sockets, Spec},
 };
 use crate::{
-    Backend, Detected, Mode, Policy, Refused,
+    Backend, Choice, Detected, Mode, Policy, Refused,
     detect::Features,
     mountpoint::MountPoint,
     view::{FRESH, Place, View},
@@ -49,32 +49,54 @@ fn kernel_abi() -> u32 {
     const VERSION: libc::c_ulong = 1;
     // SAFETY: with this flag the call takes no attributes and only returns a number.
     let answer = unsafe {
-        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION)
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0_usize,
+            VERSION,
+        )
     };
     u32::try_from(answer).unwrap_or(0)
 }
 
 /// Finds what the kernel has, by running the helper.
-pub(super) fn detect(helper: &Path) -> Result<Detected, String> {
+pub(super) fn detect(choice: Choice, helper: &Path) -> Result<Detected, String> {
     let abi = kernel_abi();
     if abi == 0 {
         return Err("this kernel has no Landlock".to_owned());
     }
     let mut why_no_mounts = None;
     let mut last = String::new();
-    for (own_mounts, own_network) in [(true, true), (true, false), (false, false)] {
-        let features = Features { own_network, own_mounts, own_proc: false };
+    let candidates: &[(bool, bool)] = match choice {
+        Choice::Landlock => &[(false, false)],
+        Choice::Namespaces => &[(true, true), (true, false)],
+        _ => &[(true, true), (true, false), (false, false)],
+    };
+    for &(own_mounts, own_network) in candidates {
+        let features = Features {
+            own_network,
+            own_mounts,
+            own_proc: false,
+        };
         let detected = Detected {
             backend: Backend::Landlock { abi },
             why: why(abi, features, why_no_mounts.as_deref()),
             helper: helper.to_owned(),
             features,
         };
-        let policy = Policy { mode: Mode::ReadOnly, ..Policy::default() };
+        let policy = Policy {
+            mode: Mode::ReadOnly,
+            ..Policy::default()
+        };
         let probed = wrap(&detected, &policy, Path::new("/"))
             .map_err(|error| error.to_string())
             .and_then(|wrap| {
-                probe(&Program::new("/bin/sh").args(["-c", ":"]).cwd("/").wrap(Some(wrap)))
+                probe(
+                    &Program::new("/bin/sh")
+                        .args(["-c", ":"])
+                        .cwd("/")
+                        .wrap(Some(wrap)),
+                )
             });
         match probed {
             Ok(()) => return Ok(detected),
@@ -86,7 +108,9 @@ pub(super) fn detect(helper: &Path) -> Result<Detected, String> {
             }
         }
     }
-    Err(format!("Landlock (version {abi}) does not work here: {last}"))
+    Err(format!(
+        "Landlock (version {abi}) does not work here: {last}"
+    ))
 }
 
 fn why(abi: u32, features: Features, why_no_mounts: Option<&str>) -> String {
@@ -123,7 +147,13 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         writable.push(PathBuf::from(SHARED_MEMORY));
         wrap.env.push(("TMPDIR".into(), "/tmp".into()));
         let own_network = features.own_network && !policy.network;
-        (Some(Mounts { view, own_network }), Fence { writable, hidden: Vec::new() })
+        (
+            Some(Mounts { view, own_network }),
+            Fence {
+                writable,
+                hidden: Vec::new(),
+            },
+        )
     } else {
         let private = tempfile::Builder::new()
             .prefix("private-")
@@ -132,7 +162,11 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         writable.push(private.path().to_owned());
         wrap.env.push(("TMPDIR".into(), private.path().into()));
         wrap.keep.push(Arc::new(private));
-        let hidden = policy.hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        let hidden = policy
+            .hidden
+            .iter()
+            .filter_map(|path| path.canonicalize().ok())
+            .collect();
         (None, Fence { writable, hidden })
     };
     let spec = Spec {
@@ -156,7 +190,9 @@ pub(super) fn restrict(fence: Option<&Fence>) -> Result<(), String> {
         None => scope().map(|status| (status, false)),
     };
     match result {
-        Ok((RulesetStatus::NotEnforced, true)) => Err("the kernel did not take Landlock rules".to_owned()),
+        Ok((RulesetStatus::NotEnforced, true)) => {
+            Err("the kernel did not take Landlock rules".to_owned())
+        }
         Ok(_) => Ok(()),
         Err(problem) if fence.is_some() => Err(format!("cannot set Landlock rules: {problem}")),
         // Under bubblewrap this is the second lock: namespaces hold signals and, without network, abstract sockets.
@@ -170,7 +206,10 @@ fn scope() -> Result<RulesetStatus, String> {
         .scope(Scope::from_all(ABI::V6))
         .and_then(Ruleset::create)
         .map_err(|error| error.to_string())?;
-    Ok(ruleset.restrict_self().map_err(|error| error.to_string())?.ruleset)
+    Ok(ruleset
+        .restrict_self()
+        .map_err(|error| error.to_string())?
+        .ruleset)
 }
 
 fn enforce(fence: &Fence) -> Result<RulesetStatus, String> {
@@ -203,7 +242,10 @@ fn enforce(fence: &Fence) -> Result<RulesetStatus, String> {
         let access = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         ruleset = allow(ruleset, Path::new(device), access)?;
     }
-    Ok(ruleset.restrict_self().map_err(|error| error.to_string())?.ruleset)
+    Ok(ruleset
+        .restrict_self()
+        .map_err(|error| error.to_string())?
+        .ruleset)
 }
 
 /// Grants `access` to everything in `folder` but the hidden paths. A hidden path may be the folder's own.
@@ -213,7 +255,9 @@ fn allow_around(
     access: BitFlags<AccessFs>,
     hidden: &[PathBuf],
 ) -> Result<RulesetCreated, String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(ruleset) };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Ok(ruleset);
+    };
     for entry in entries.flatten() {
         let path = entry.path();
         if hidden.contains(&path) || entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
@@ -235,7 +279,15 @@ fn allow(
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, String> {
-    let Ok(descriptor) = PathFd::new(path) else { return Ok(ruleset) };
-    let access = if path.is_dir() { access } else { access & AccessFs::from_file(ABI::V9) };
-    ruleset.add_rule(PathBeneath::new(descriptor, access)).map_err(|error| error.to_string())
+    let Ok(descriptor) = PathFd::new(path) else {
+        return Ok(ruleset);
+    };
+    let access = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(ABI::V9)
+    };
+    ruleset
+        .add_rule(PathBeneath::new(descriptor, access))
+        .map_err(|error| error.to_string())
 }

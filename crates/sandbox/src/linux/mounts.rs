@@ -43,8 +43,11 @@ pub(super) fn enter(view: &View, own_network: bool) -> Result<(), String> {
         let path = path.display().to_string();
         move |error: rustix::io::Errno| format!("cannot {what} `{path}`: {error}")
     };
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(say("make private", Path::new("/")))?;
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .map_err(say("make private", Path::new("/")))?;
     let mut copies = Vec::new();
     for (path, place) in &view.places {
         if matches!(place, Place::Writable | Place::ReadOnly | Place::Blocked) {
@@ -56,15 +59,22 @@ pub(super) fn enter(view: &View, own_network: bool) -> Result<(), String> {
         }
     }
     make_read_only(&CWD, Path::new("/")).map_err(say("make read-only", Path::new("/")))?;
-    for path in view.of(Place::Fresh).chain([Path::new("/dev/shm")]).filter(|path| path.is_dir()) {
+    for path in view
+        .of(Place::Fresh)
+        .chain([Path::new("/dev/shm")])
+        .filter(|path| path.is_dir())
+    {
         tmpfs(path, c"mode=1777", false).map_err(say("mount a private folder on", path))?;
     }
-    let cover = cover().map_err(|error| format!("cannot make a cover for hidden files: {error}"))?;
+    let cover =
+        cover().map_err(|error| format!("cannot make a cover for hidden files: {error}"))?;
     for (path, place) in &view.places {
         match place {
             Place::Fresh => {}
             Place::Writable | Place::ReadOnly | Place::Blocked => {
-                let Some((_, copy)) = copies.iter().find(|(copied, _)| *copied == path) else { continue };
+                let Some((_, copy)) = copies.iter().find(|(copied, _)| *copied == path) else {
+                    continue;
+                };
                 make_mount_point(path, copy)
                     .map_err(|error| format!("cannot make `{}`: {error}", path.display()))?;
                 attach(copy, path).map_err(say("mount", path))?;
@@ -121,7 +131,11 @@ fn namespaces(own_network: bool) -> Result<(), String> {
     write("/proc/self/setgroups", "deny".to_owned())?;
     write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    if own_network { raise_loopback() } else { Ok(()) }
+    if own_network {
+        raise_loopback()
+    } else {
+        Ok(())
+    }
 }
 
 /// Brings up the loopback of a new network, so that tests with a server of their own work.
@@ -142,7 +156,11 @@ fn raise_loopback() -> Result<(), String> {
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the request lives through the call and is of the type that this request takes.
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
-    if answer == 0 { Ok(()) } else { Err(failed("raise")) }
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(failed("raise"))
+    }
 }
 
 fn copy_of(path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -157,8 +175,17 @@ fn attach(copy: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
 }
 
 fn make_read_only(from: &impl AsFd, path: &Path) -> rustix::io::Result<()> {
-    let path = if path.as_os_str().is_empty() { c"" } else { c"/" };
-    let flags = libc::AT_RECURSIVE | if path.is_empty() { libc::AT_EMPTY_PATH } else { 0 };
+    let path = if path.as_os_str().is_empty() {
+        c""
+    } else {
+        c"/"
+    };
+    let flags = libc::AT_RECURSIVE
+        | if path.is_empty() {
+            libc::AT_EMPTY_PATH
+        } else {
+            0
+        };
     // SAFETY: all zero is a valid value of this plain structure.
     let mut attributes: libc::mount_attr = unsafe { std::mem::zeroed() };
     attributes.attr_set = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID;
@@ -176,7 +203,9 @@ fn make_read_only(from: &impl AsFd, path: &Path) -> rustix::io::Result<()> {
     if answer == 0 {
         return Ok(());
     }
-    let code = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    let code = io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO);
     Err(rustix::io::Errno::from_raw_os_error(code))
 }
 
@@ -197,7 +226,11 @@ fn make_mount_point(path: &Path, copy: &OwnedFd) -> io::Result<()> {
         fs::create_dir_all(parent)?;
     }
     let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(copy)?.st_mode);
-    if kind.is_dir() { fs::create_dir(path) } else { fs::write(path, "") }
+    if kind.is_dir() {
+        fs::create_dir(path)
+    } else {
+        fs::write(path, "")
+    }
 }
 
 /// Makes an empty file that nobody can read; where `/tmp` is not private, `/dev/null` must do.
@@ -207,6 +240,6 @@ fn cover() -> io::Result<std::path::PathBuf> {
     if fs::write(path, "").is_err() {
         return Ok("/dev/null".into());
     }
-    fs::set_permissions(path, fs::Permissions::from_mode(0))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o000))?;
     Ok(path.to_owned())
 }

@@ -86,7 +86,11 @@ pub(super) fn apply(sockets: Sockets) -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|error| format!("no seccomp filter for this processor: {error}"))?;
     let refused = compile(refused(sockets).map_err(text)?, libc::EPERM, arch)?;
-    let absent = compile(ABSENT.iter().map(|&call| (call, Vec::new())).collect(), libc::ENOSYS, arch)?;
+    let absent = compile(
+        ABSENT.iter().map(|&call| (call, Vec::new())).collect(),
+        libc::ENOSYS,
+        arch,
+    )?;
     for filter in [other_numbers(), absent, refused] {
         seccompiler::apply_filter(&filter).map_err(text)?;
     }
@@ -108,9 +112,7 @@ fn compile(
         .map_err(text)
 }
 
-fn refused(
-    sockets: Sockets,
-) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn refused(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     let argument = |index: u8, operation: SeccompCmpOp, value: u64| {
@@ -130,12 +132,20 @@ fn refused(
     rules.insert(libc::SYS_socket, vec![SeccompRule::new(other_family)?]);
     let mut namespaces = Vec::new();
     for flag in NEW_NAMESPACES.map(|flag| u64::from(flag.unsigned_abs())) {
-        namespaces.push(SeccompRule::new(vec![argument(0, SeccompCmpOp::MaskedEq(flag), flag)?])?);
+        namespaces.push(SeccompRule::new(vec![argument(
+            0,
+            SeccompCmpOp::MaskedEq(flag),
+            flag,
+        )?])?);
     }
     rules.insert(libc::SYS_clone, namespaces);
     let mut typing = Vec::new();
     for request in TYPING {
-        typing.push(SeccompRule::new(vec![argument(1, SeccompCmpOp::Eq, request)?])?);
+        typing.push(SeccompRule::new(vec![argument(
+            1,
+            SeccompCmpOp::Eq,
+            request,
+        )?])?);
     }
     rules.insert(libc::SYS_ioctl, typing);
     Ok(rules)
