@@ -1,10 +1,22 @@
 //! The order of judgement, in one place.
 //!
-//! Deny rule → bypass mode → plan mode → ask rule → allow rule → session grant → the risk's default → approval policy.
+//! Deny rule → bypass mode → plan mode → ask rule → allow rule → session grant → approval policy `untrusted` → the risk's
+//! default → approval policy `never`. A call is judged part by part, each target and each simple command; the strictest
+//! part decides. A line that cannot be told is covered only by a rule for every command or for this very line.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApprovalPolicy, Mode, RuleSet, Subject};
+use crate::{
+    ApprovalPolicy, Mode, Risk, Rule, RuleSet, Segment, Subject, Target,
+    risk::{loose_risk, segment_risk},
+    rule::{Part as RulePart, known},
+};
+
+mod grants;
+mod reads;
+mod why;
+
+pub use grants::Grants;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,16 +84,10 @@ pub struct Part {
 pub struct Verdict {
     /// The strictest of its parts.
     pub decision: Decision,
-    /// The reason of the part that decided.
+    /// The reason of the part that decided: the first of the strictest.
     pub why: Why,
-    /// Every part with its own verdict, in the order of the subject.
+    /// Every part with its own verdict, in the order of the subject. Never empty.
     pub parts: Vec<Part>,
-}
-
-/// What a person allowed for the rest of the session, as rules.
-#[derive(Clone, Debug, Default)]
-pub struct Grants {
-    rules: Vec<crate::Rule>,
 }
 
 /// Everything that a judgement depends on besides the subject.
@@ -99,14 +105,267 @@ pub struct Judge {
     pub sandboxed: bool,
 }
 
+/// A part of a call with what its judgement needs.
+struct Matter<'a> {
+    part: RulePart<'a>,
+    text: String,
+    risk: Risk,
+    /// Why a line cannot be told.
+    cannot_tell: Option<&'a str>,
+    /// Whether the call is riskier than what its targets stand for, so that only a rule for the tool covers it.
+    is_raised: bool,
+    /// The folder that only a rule that names it opens for writing.
+    protected: Option<&'static str>,
+    /// Whether it is a command.
+    is_command: bool,
+    /// What the `Read` denies say about the files that a command names.
+    reads: Option<(Decision, Why)>,
+}
+
 impl Judge {
     /// Returns the verdict on a subject.
-    pub fn judge(&self, _subject: &Subject) -> Verdict {
-        let _ = &self.grants.rules;
+    pub fn judge(&self, subject: &Subject) -> Verdict {
+        let parts: Vec<Part> = self
+            .matters(subject)
+            .into_iter()
+            .map(|matter| {
+                let (decision, why) = self.decide(subject, &matter);
+                Part {
+                    text: matter.text,
+                    decision,
+                    why,
+                }
+            })
+            .collect();
+        let decision = parts
+            .iter()
+            .map(|part| part.decision)
+            .max()
+            .unwrap_or(Decision::Ask);
+        let why = match parts.iter().find(|part| part.decision == decision) {
+            Some(part) => part.why.clone(),
+            None => Why::Risk { risk: subject.risk },
+        };
         Verdict {
-            decision: Decision::Ask,
-            why: Why::Policy { policy: self.policy },
-            parts: Vec::new(),
+            decision,
+            why,
+            parts,
+        }
+    }
+
+    fn decide(&self, subject: &Subject, matter: &Matter) -> (Decision, Why) {
+        let stopping = |rules: &[Rule]| {
+            rules
+                .iter()
+                .find(|rule| rule.stops(subject, matter.part))
+                .map(Rule::why)
+        };
+        if let Some(why) = stopping(&self.rules.deny) {
+            return (Decision::Deny, why);
+        }
+        if let Some((Decision::Deny, why)) = &matter.reads {
+            return (Decision::Deny, why.clone());
+        }
+        match self.mode {
+            Mode::Bypass => return (Decision::Allow, Why::Mode { mode: self.mode }),
+            Mode::Plan if matter.risk == Risk::ReadOnly && matter.reads.is_none() => {
+                return (Decision::Allow, Why::Risk { risk: matter.risk });
+            }
+            Mode::Plan => return (Decision::Deny, Why::Mode { mode: self.mode }),
+            Mode::Default | Mode::Auto => {}
+        }
+        match self.decide_by_rule_or_risk(subject, matter, stopping(&self.rules.ask)) {
+            (Decision::Ask, _) if self.policy == ApprovalPolicy::Never => (
+                Decision::Deny,
+                Why::Policy {
+                    policy: self.policy,
+                },
+            ),
+            decided => decided,
+        }
+    }
+
+    fn decide_by_rule_or_risk(
+        &self,
+        subject: &Subject,
+        matter: &Matter,
+        asked: Option<Why>,
+    ) -> (Decision, Why) {
+        if let Some(why) = asked {
+            return (Decision::Ask, why);
+        }
+        if let Some((decision, why)) = &matter.reads {
+            return (*decision, why.clone());
+        }
+        let covers = |rule: &&Rule| {
+            rule.covers(subject, matter.part)
+                && (!matter.is_raised || rule.is_about_tool())
+                && matter
+                    .protected
+                    .is_none_or(|folder| rule.source.text.contains(folder))
+        };
+        if let Some(rule) = self.rules.allow.iter().find(covers) {
+            return (Decision::Allow, rule.why());
+        }
+        if let Some(rule) = self.grants.rules().iter().find(covers) {
+            return (
+                Decision::Allow,
+                Why::Grant {
+                    grant: rule.source.text.clone(),
+                },
+            );
+        }
+        if let Some(reason) = matter.cannot_tell {
+            return (
+                Decision::Ask,
+                Why::CannotTell {
+                    reason: reason.to_owned(),
+                },
+            );
+        }
+        if self.policy == ApprovalPolicy::Untrusted && matter.risk > Risk::ReadOnly {
+            return (
+                Decision::Ask,
+                Why::Policy {
+                    policy: self.policy,
+                },
+            );
+        }
+        let by_risk = Why::Risk { risk: matter.risk };
+        match matter.risk {
+            Risk::ReadOnly => (Decision::Allow, by_risk),
+            Risk::Write if self.mode == Mode::Auto => {
+                (Decision::Allow, Why::Mode { mode: self.mode })
+            }
+            Risk::Exec
+                if matter.is_command
+                    && self.sandboxed
+                    && self.policy == ApprovalPolicy::OnFailure =>
+            {
+                (
+                    Decision::Allow,
+                    Why::Policy {
+                        policy: self.policy,
+                    },
+                )
+            }
+            Risk::Write | Risk::Exec | Risk::Destructive => (Decision::Ask, by_risk),
+        }
+    }
+
+    /// Takes a call apart.
+    fn matters<'a>(&self, subject: &'a Subject) -> Vec<Matter<'a>> {
+        if subject.targets.is_empty() {
+            let text = if subject.text.is_empty() {
+                &subject.tool
+            } else {
+                &subject.text
+            };
+            return vec![Matter::new(RulePart::Call, text.clone(), subject.risk)];
+        }
+        let mut matters: Vec<Matter> = subject
+            .targets
+            .iter()
+            .flat_map(|target| self.matters_of(subject, target))
+            .collect();
+        // A call may be riskier than what it touches: a reading tool that starts a server, say.
+        if matters.iter().all(|matter| matter.risk < subject.risk) {
+            for matter in &mut matters {
+                matter.risk = subject.risk;
+                matter.is_raised = true;
+            }
+        }
+        matters
+    }
+
+    fn matters_of<'a>(&self, subject: &Subject, target: &'a Target) -> Vec<Matter<'a>> {
+        let part = RulePart::Target(target);
+        match target {
+            Target::Read(path) => vec![Matter::new(part, path.written.clone(), Risk::ReadOnly)],
+            Target::Edit(path) => {
+                let protected = protected_folder(path);
+                let risk = if protected.is_some() {
+                    Risk::Exec
+                } else {
+                    Risk::Write
+                };
+                vec![Matter {
+                    protected,
+                    ..Matter::new(part, path.written.clone(), risk)
+                }]
+            }
+            Target::Url(url) => vec![Matter::new(part, url.clone(), subject.risk)],
+            Target::Mcp { server, tool } => vec![Matter::new(
+                part,
+                format!("mcp__{server}__{tool}"),
+                subject.risk,
+            )],
+            Target::Command { line, segments } => match known(segments) {
+                Some(segments) => self.matters_of_line(line, segments),
+                None => {
+                    let why = match segments {
+                        crate::Segments::CannotTell { why } => why,
+                        crate::Segments::Known(_) => "there is no command in it",
+                    };
+                    let matter = Matter::new(part, line.clone(), loose_risk(line));
+                    vec![Matter {
+                        cannot_tell: Some(why),
+                        is_command: true,
+                        ..matter
+                    }]
+                }
+            },
+        }
+    }
+
+    fn matters_of_line<'a>(&self, line: &'a str, segments: &'a [Segment]) -> Vec<Matter<'a>> {
+        let reads = reads::judge_reads(&self.rules, segments, self.sandboxed);
+        let matter = |(segment, reads): (&'a Segment, Option<(Decision, Why)>)| Matter {
+            is_command: true,
+            reads,
+            ..Matter::new(
+                RulePart::Segment { line, segment },
+                segment.text.clone(),
+                segment_risk(segments, segment),
+            )
+        };
+        segments.iter().zip(reads).map(matter).collect()
+    }
+}
+
+impl<'a> Matter<'a> {
+    fn new(part: RulePart<'a>, text: String, risk: Risk) -> Self {
+        Self {
+            part,
+            text,
+            risk,
+            cannot_tell: None,
+            is_raised: false,
+            protected: None,
+            is_command: false,
+            reads: None,
         }
     }
 }
+
+impl Rule {
+    fn why(&self) -> Why {
+        Why::Rule {
+            rule: self.source.text.clone(),
+            origin: self.source.origin.clone(),
+        }
+    }
+}
+
+/// Returns the folder on the way to a path whose files make programs run: hooks, settings.
+fn protected_folder(path: &crate::PathTarget) -> Option<&'static str> {
+    let names = path.lexical.iter().chain(path.real.iter());
+    names.filter_map(|name| name.to_str()).find_map(|name| {
+        [".git", ".cox", ".claude", ".mcp.json"]
+            .into_iter()
+            .find(|folder| name.eq_ignore_ascii_case(folder))
+    })
+}
+
+#[cfg(test)]
+mod tests;

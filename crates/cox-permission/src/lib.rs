@@ -12,7 +12,7 @@ pub mod subject;
 
 pub use judge::{Decision, Grants, Judge, Part, Verdict, Why};
 pub use mode::{ApprovalPolicy, Mode};
-pub use risk::Risk;
-pub use rule::{Anchors, Rule, RuleError, RuleSet, RuleSource};
+pub use risk::{Risk, command_risk, read_paths};
+pub use rule::{Anchors, HiddenPath, Rule, RuleError, RuleSet, RuleSource};
 pub use segments::{Segment, Segments, segments};
 pub use subject::{PathTarget, Subject, Target};

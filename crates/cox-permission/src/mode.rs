@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// What a session allows by itself. Width: plan < default < auto < bypass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reads only; everything else is denied without asking.

@@ -1,6 +1,18 @@
-//! How much harm a call can do, in four ascending classes.
+//! How much harm a call can do, in four ascending classes; and that of a command, from tables of programs.
+//!
+//! A command is read-only only if its program is listed and every option of it is known to read: an unknown option makes
+//! it code execution. Build and test commands run code.
 
 use serde::{Deserialize, Serialize};
+
+use crate::{Segment, Segments, rule::known, segments::loose_commands};
+
+mod destructive;
+mod readers;
+mod reading;
+
+pub use readers::read_paths;
+pub(crate) use readers::{reads_trees, word_has_pattern};
 
 /// How much harm a call can do. Ordered: a later class is riskier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,3 +27,46 @@ pub enum Risk {
     /// May destroy what cannot be brought back.
     Destructive,
 }
+
+/// Returns the risk of a shell line: that of its riskiest command. A line that cannot be told runs code at least.
+pub fn command_risk(segments: &Segments) -> Risk {
+    let Some(segments) = known(segments) else {
+        return Risk::Exec;
+    };
+    let risks = segments
+        .iter()
+        .map(|segment| segment_risk(segments, segment));
+    risks.max().unwrap_or(Risk::Exec)
+}
+
+/// Returns the risk of one command of a line.
+pub(crate) fn segment_risk(line: &[Segment], segment: &Segment) -> Risk {
+    let words = &segment.words;
+    if destructive::is_destructive(words) || destructive::is_fed_from_network(line, words) {
+        return Risk::Destructive;
+    }
+    // Whose settings git reads depends on the folder, and settings run programs.
+    let changes_folder = || {
+        line.iter()
+            .any(|other| matches!(other.words[0].as_str(), "cd" | "pushd" | "popd"))
+    };
+    match reading::is_read_only(words) {
+        true if words[0] == "git" && changes_folder() => Risk::Exec,
+        true => Risk::ReadOnly,
+        false => Risk::Exec,
+    }
+}
+
+/// Returns the risk of a line that cannot be told.
+pub(crate) fn loose_risk(line: &str) -> Risk {
+    match loose_commands(line)
+        .iter()
+        .any(|words| destructive::is_destructive(words))
+    {
+        true => Risk::Destructive,
+        false => Risk::Exec,
+    }
+}
+
+#[cfg(test)]
+mod tests;

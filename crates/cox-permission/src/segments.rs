@@ -1,4 +1,19 @@
 //! The simple commands of a shell line; "cannot tell" is an answer.
+//!
+//! The reader is strict: it knows words, quotes, pipes and lists of plain commands, and the harmless redirects
+//! `2>&1` and `>/dev/null`. Anything that a shell would expand, substitute, assign or redirect makes a line that cannot be
+//! told. A program that runs another one (`timeout 9 make`) gives two segments, so that a rule for either is seen and an
+//! allow for one does not lend itself to the other.
+
+mod lexer;
+mod loose;
+mod wrappers;
+
+pub(crate) use loose::loose_commands;
+pub(crate) use wrappers::is_shell;
+
+/// Longest line that is read, in bytes.
+pub const MAX_LINE_BYTES: usize = 10_000;
 
 /// One simple command of a shell line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +38,30 @@ pub enum Segments {
 
 /// Splits a shell line into its simple commands.
 pub fn segments(line: &str) -> Segments {
-    let _ = line;
-    Segments::CannotTell { why: String::new() }
+    let commands = lexer::commands(line).and_then(|commands| {
+        let mut segments = Vec::new();
+        for command in commands {
+            wrappers::unfold(line, &command.words, command.end, 0, &mut segments)?;
+        }
+        Ok(segments)
+    });
+    match commands {
+        Ok(segments) if segments.is_empty() => Segments::CannotTell {
+            why: "there is no command in it".into(),
+        },
+        Ok(segments) => Segments::Known(segments),
+        Err(why) => Segments::CannotTell { why },
+    }
 }
+
+/// Returns the words of `text` if it is one plain command.
+pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
+    let commands = lexer::commands(text).ok()?;
+    match commands.as_slice() {
+        [command] => Some(command.words.iter().map(|word| word.text.clone()).collect()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -68,13 +68,13 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         shown.clear();
         match char {
             '\0'..='\u{1f}' => {
-                shown.push(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}'))
+                shown.push(char::from_u32(0x2400 + u32::from(char)).unwrap_or('\u{fffd}'));
             }
             '\u{7f}' => shown.push('\u{2421}'),
             _ if is_hidden(char)
                 && is_part_of_emoji(char, &line, &text[at + char.len_utf8()..]) =>
             {
-                shown.push(char)
+                shown.push(char);
             }
             _ if char.is_control() || is_hidden(char) => push_code_point(&mut shown, char),
             _ => shown.push(char),

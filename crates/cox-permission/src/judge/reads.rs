@@ -1,0 +1,132 @@
+//! `Read` denies held against the files that a command names.
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+use super::{Decision, Why};
+use crate::{
+    RuleSet, Segment,
+    risk::{read_paths, reads_trees, word_has_pattern},
+    rule::{Anchors, lexical},
+};
+
+/// How many folders a line may move through before nobody can tell where it is.
+const MAX_FOLDERS: usize = 16;
+
+/// Says, for each command of a line, what the `Read` denies say about the files it names: nothing, ask or deny.
+///
+/// Pure: links are not followed, and a relative word is read from the workspace root and from every folder that the
+/// line may have gone to.
+pub(super) fn judge_reads(
+    rules: &RuleSet,
+    segments: &[Segment],
+    sandboxed: bool,
+) -> Vec<Option<(Decision, Why)>> {
+    let Some(anchors) = rules
+        .anchors()
+        .filter(|_| rules.read_deny_globs().next().is_some())
+    else {
+        return vec![None; segments.len()];
+    };
+    let mut folders = vec![anchors.root.clone()];
+    let mut is_lost = false;
+    let mut judged = Vec::with_capacity(segments.len());
+    for segment in segments {
+        judged.push(judge_segment(
+            rules, anchors, &folders, is_lost, segment, sandboxed,
+        ));
+        if matches!(segment.words[0].as_str(), "cd" | "pushd" | "popd") {
+            is_lost |= !go(anchors, &mut folders, segment);
+        }
+    }
+    judged
+}
+
+/// Follows a `cd`. Returns whether it is known where to.
+fn go(anchors: &Anchors, folders: &mut Vec<PathBuf>, segment: &Segment) -> bool {
+    let target = match &segment.words[1..] {
+        [] => "~",
+        [target] | [_, target] if !target.starts_with('-') && !word_has_pattern(target) => target,
+        _ => return false,
+    };
+    let reached: Vec<PathBuf> = folders
+        .iter()
+        .map(|folder| resolve(target, folder, anchors))
+        .collect();
+    folders.extend(reached);
+    folders.sort_unstable();
+    folders.dedup();
+    folders.truncate(MAX_FOLDERS + 1);
+    folders.len() <= MAX_FOLDERS
+}
+
+fn judge_segment(
+    rules: &RuleSet,
+    anchors: &Anchors,
+    folders: &[PathBuf],
+    is_lost: bool,
+    segment: &Segment,
+    sandboxed: bool,
+) -> Option<(Decision, Why)> {
+    let words = read_paths(segment);
+    let mut asked = None;
+    let mut named = Vec::new();
+    for word in &words {
+        for folder in folders {
+            let path = resolve(word, folder, anchors);
+            for (rule, glob) in rules.read_deny_globs() {
+                if glob.covers_strictly(&path) {
+                    return Some((Decision::Deny, rule.why()));
+                }
+                if word_has_pattern(word) && may_expand_to(&path, glob) {
+                    asked = Some(rule.why());
+                }
+            }
+            named.push(path);
+        }
+    }
+    if asked.is_none() && is_lost && !words.is_empty() {
+        asked = rules.read_deny_globs().next().map(|(rule, _)| rule.why());
+    }
+    // A sandbox hides what is denied; without one, a command that reads whole trees may come across it.
+    if asked.is_none() && !sandboxed && reads_trees(segment) {
+        let roots = if named.is_empty() { folders } else { &named };
+        let reached = |root: &PathBuf| {
+            rules
+                .read_deny_globs()
+                .find(|(_, glob)| glob.reaches_into(root))
+        };
+        asked = roots.iter().find_map(reached).map(|(rule, _)| rule.why());
+    }
+    asked.map(|why| (Decision::Ask, why))
+}
+
+fn resolve(word: &str, folder: &Path, anchors: &Anchors) -> PathBuf {
+    match word.strip_prefix("~/") {
+        Some(rest) => lexical(Path::new(rest), &anchors.home),
+        None if word == "~" => anchors.home.clone(),
+        None => lexical(Path::new(word), folder),
+    }
+}
+
+/// Says whether a shell could expand `pattern` to something that `glob` names.
+fn may_expand_to(pattern: &Path, glob: &crate::rule::PathGlob) -> bool {
+    let Some(denied) = glob.whole() else {
+        // Two patterns: whether they meet is not worked out beyond their literal beginnings.
+        let literal: PathBuf = pattern
+            .iter()
+            .take_while(|part| part.to_str().is_some_and(|part| !word_has_pattern(part)))
+            .collect();
+        return glob.reaches_into(&literal);
+    };
+    let Some(text) = pattern.to_str() else {
+        return true;
+    };
+    let depth = pattern.components().count();
+    let folder: PathBuf = denied.components().take(depth).collect();
+    match GlobBuilder::new(text).literal_separator(true).build() {
+        Ok(matcher) => matcher.compile_matcher().is_match(folder),
+        Err(_) => true,
+    }
+}
