@@ -11,6 +11,8 @@ pub mod glob;
 
 pub mod edit;
 
+pub mod apply_patch;
+
 pub mod write;
 
 mod change;
@@ -31,6 +33,7 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(grep::Grep::new()),
         Arc::new(glob::Glob::new()),
         Arc::new(edit::Edit::new()),
+        Arc::new(apply_patch::ApplyPatch::new()),
         Arc::new(write::Write::new()),
     ]
 }

@@ -13,6 +13,7 @@ use std::{
 };
 
 pub use nearest::Near;
+pub(crate) use nearest::nearest as nearest_places;
 
 pub use crate::{locate::Strictness, splice::Place};
 use crate::{

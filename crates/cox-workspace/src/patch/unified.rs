@@ -1,0 +1,190 @@
+//! The unified diff, with or without git's extra lines.
+
+use super::{
+    Action, Hunk, HunkLine, Operation, PatchError,
+    parse::{Numbered, numbers, with_header},
+};
+
+/// Says whether the lines are a unified diff.
+pub(super) fn is_unified(lines: &[Numbered<'_>]) -> bool {
+    let names = lines.windows(2).any(|pair| pair[0].1.starts_with("--- ") && pair[1].1.starts_with("+++ "));
+    let starts_as_git = lines.first().is_some_and(|(_, line)| line.starts_with("diff --git "));
+    let is_other = lines.first().is_some_and(|(_, line)| line.starts_with("***"));
+    !is_other && (names || starts_as_git)
+}
+
+#[derive(Default)]
+struct Section {
+    line: usize,
+    old: Option<String>,
+    new: Option<String>,
+    rename_from: Option<String>,
+    rename_to: Option<String>,
+    git_paths: Option<(String, String)>,
+    deleted: bool,
+    created: bool,
+    is_binary: bool,
+    hunks: Vec<Hunk>,
+    no_final_newline: bool,
+}
+
+/// Reads the lines of a unified diff.
+pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError> {
+    let mut operations = Vec::new();
+    let mut section = Section::default();
+    let mut left = (0_usize, 0_usize);
+    let mut index = 0;
+    while let Some((number, line)) = lines.get(index).copied() {
+        index += 1;
+        let next = lines.get(index).map_or("", |(_, next)| next);
+        let in_hunk = left.0 > 0 || left.1 > 0;
+        if !in_hunk && line.starts_with("diff ") {
+            operations.extend(section.finish()?);
+            section = Section { line: number, git_paths: git_paths(line), ..Section::default() };
+        } else if !in_hunk && line.starts_with("--- ") && next.starts_with("+++ ") {
+            if section.old.is_some() {
+                operations.extend(section.finish()?);
+                section = Section::default();
+            }
+            section.line = number;
+            section.old = Some(name(&line[4..]));
+            section.new = Some(name(&next[4..]));
+            index += 1;
+        } else if !in_hunk && line.starts_with("@@") {
+            if section.old.is_none() {
+                return Err(PatchError::new(number, "`--- PATH` and `+++ PATH` before the first hunk", line));
+            }
+            let Some(counts) = counts(line) else {
+                return Err(PatchError::new(number, "a hunk header such as `@@ -12,3 +12,4 @@`", line));
+            };
+            left = counts;
+            let hunk = Hunk { line: number, ..Hunk::default() };
+            section.hunks.push(with_header(hunk, &line[2..]));
+        } else if let Some(hunk) = section.hunks.last_mut() {
+            let parsed = match line.as_bytes().first() {
+                Some(b'+') => HunkLine::Add(line[1..].to_owned()),
+                Some(b'-') => HunkLine::Remove(line[1..].to_owned()),
+                Some(b' ') => HunkLine::Keep(line[1..].to_owned()),
+                None if in_hunk => HunkLine::Keep(String::new()),
+                Some(b'\\') => {
+                    section.no_final_newline |= matches!(hunk.lines.last(), Some(HunkLine::Add(_)));
+                    continue;
+                }
+                None => continue,
+                _ => return Err(PatchError::new(number, "a line that begins with ` `, `+` or `-`, or the next hunk or file", line)),
+            };
+            let (old, new) = match parsed {
+                HunkLine::Keep(_) => (1, 1),
+                HunkLine::Remove(_) => (1, 0),
+                HunkLine::Add(_) => (0, 1),
+            };
+            left = (left.0.saturating_sub(old), left.1.saturating_sub(new));
+            hunk.lines.push(parsed);
+        } else {
+            section.extended(line);
+        }
+    }
+    operations.extend(section.finish()?);
+    if operations.is_empty() {
+        return Err(PatchError::new(1, "at least one changed file in the diff", lines.first().map_or("", |(_, line)| line)));
+    }
+    Ok(operations)
+}
+
+impl Section {
+    /// Reads one of git's lines between `diff` and `---`.
+    fn extended(&mut self, line: &str) {
+        if let Some(path) = line.strip_prefix("rename from ") {
+            self.rename_from = Some(unquoted(path));
+        } else if let Some(path) = line.strip_prefix("rename to ") {
+            self.rename_to = Some(unquoted(path));
+        } else if line.starts_with("deleted file mode") {
+            self.deleted = true;
+        } else if line.starts_with("new file mode") {
+            self.created = true;
+        } else if line.starts_with("Binary files") || line.starts_with("GIT binary patch") {
+            self.is_binary = true;
+        }
+    }
+
+    fn finish(self) -> Result<Option<Operation>, PatchError> {
+        let line = self.line;
+        if self.is_binary {
+            return Err(PatchError::new(line, "text changes", "a change of a binary file"));
+        }
+        let (mut old, mut new) = (self.old, self.new);
+        if old.is_none() {
+            let Some((git_old, git_new)) = self.git_paths else { return Ok(None) };
+            let changes = self.deleted || self.created || self.rename_to.is_some();
+            if !changes {
+                return Ok(None);
+            }
+            old = Some(if self.created { "/dev/null".into() } else { git_old });
+            new = Some(if self.deleted { "/dev/null".into() } else { git_new });
+        }
+        let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
+        let (old, new) = (self.rename_from.unwrap_or(old), self.rename_to.unwrap_or(new));
+        let operation = |path: &str, action| Ok(Some(Operation { path: path.to_owned(), line, action }));
+        match (old == "/dev/null", new == "/dev/null") {
+            (true, true) => Err(PatchError::new(line, "a path on one side", "/dev/null on both")),
+            (true, false) => {
+                let mut content = String::new();
+                for hunk_line in self.hunks.iter().flat_map(|hunk| &hunk.lines) {
+                    let HunkLine::Add(text) = hunk_line else {
+                        return Err(PatchError::new(line, "only `+` lines for a new file", &new));
+                    };
+                    content.push_str(text);
+                    content.push('\n');
+                }
+                if self.no_final_newline {
+                    content.pop();
+                }
+                operation(stripped(&new, 'b'), Action::Add { content })
+            }
+            (false, true) => operation(stripped(&old, 'a'), Action::Delete),
+            (false, false) => {
+                let (old, new) = (stripped(&old, 'a'), stripped(&new, 'b'));
+                let move_to = (old != new).then(|| new.to_owned());
+                if self.hunks.is_empty() && move_to.is_none() {
+                    return Err(PatchError::new(line, "at least one hunk (`@@ …`) for this file", old));
+                }
+                operation(old, Action::Update { move_to, hunks: self.hunks })
+            }
+        }
+    }
+}
+
+/// The path of a `---` or `+++` line, without the time that some tools put after a tab.
+fn name(text: &str) -> String {
+    unquoted(text.split('\t').next().unwrap_or(text).trim_end())
+}
+
+/// Git quotes names with strange characters; only the quotes and plain escapes are taken away.
+fn unquoted(text: &str) -> String {
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(inside) => inside.replace("\\\"", "\"").replace("\\\\", "\\"),
+        None => text.to_owned(),
+    }
+}
+
+fn stripped(path: &str, side: char) -> &str {
+    path.strip_prefix(side).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+}
+
+fn git_paths(line: &str) -> Option<(String, String)> {
+    let rest = line.strip_prefix("diff --git ")?;
+    let (old, new) = rest.split_once(" b/")?;
+    Some((unquoted(old), format!("b/{new}")))
+}
+
+/// How many old and new lines a header announces.
+fn counts(line: &str) -> Option<(usize, usize)> {
+    let text = line.strip_prefix("@@")?.trim();
+    numbers(text)?;
+    let mut ranges = text.split_whitespace();
+    let mut count = || {
+        let range = ranges.next()?.get(1..)?;
+        range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+    };
+    Some((count()?, count()?))
+}
