@@ -256,7 +256,7 @@ impl Client {
                 End::Broken(failure.error.message.lines().next().unwrap_or_default().to_owned())
             }
         };
-        if end == End::Complete {
+        if end == End::Complete && self.url.scheme() == "https" {
             // Reading the end lets the connection serve the next request.
             drop(timeout(DRAIN, response.chunk()).await);
         }

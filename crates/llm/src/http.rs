@@ -16,7 +16,6 @@ pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<reqwest::Cl
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(connect_timeout)
         .tcp_nodelay(true)
-        // Local servers close kept connections at will; a request on a dead one costs a retry.
         .pool_idle_timeout(Duration::from_secs(30));
     if is_local(url) {
         builder = builder.no_proxy();
@@ -25,7 +24,8 @@ pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<reqwest::Cl
         let no_certificates = rustls::ClientConfig::builder()
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
-        builder = builder.tls_backend_preconfigured(no_certificates);
+        // A new connection costs nothing without TLS, while small servers close a kept one just when it is used again.
+        builder = builder.tls_backend_preconfigured(no_certificates).pool_max_idle_per_host(0);
     }
     builder.build().map_err(|error| chain(&error))
 }

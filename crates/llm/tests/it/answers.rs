@@ -213,7 +213,7 @@ async fn a_provider_without_a_key_sends_no_key_header() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_the_next_request_too() {
+async fn a_provider_serves_the_next_request_too() {
     for wire in WIRES {
         let server = FakeModel::start([Answer::text("a"), Answer::text("b")]);
         let provider = provider(config(wire, server.url()));
