@@ -6,9 +6,9 @@
 
 mod hunks;
 mod parse;
-mod unified;
 #[cfg(test)]
 mod tests;
+mod unified;
 
 pub use hunks::{HunkError, Patched, apply};
 
@@ -96,7 +96,11 @@ impl PatchError {
         if shown.is_empty() {
             shown.push_str("an empty line");
         }
-        Self { line, expected: expected.into(), received: shown }
+        Self {
+            line,
+            expected: expected.into(),
+            received: shown,
+        }
     }
 }
 
@@ -136,7 +140,10 @@ impl Patch {
 
     /// Returns how many files are deleted; a move deletes none.
     pub fn deletions(&self) -> usize {
-        self.operations.iter().filter(|operation| operation.action == Action::Delete).count()
+        self.operations
+            .iter()
+            .filter(|operation| operation.action == Action::Delete)
+            .count()
     }
 }
 

@@ -72,7 +72,7 @@ fn newlines(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// Makes the splice for one found place.
+/// Makes the splice for one found place: all lines of it, the last without its ending.
 pub(crate) fn rewrite(
     text: &Text<'_>,
     found: &Found,
@@ -81,6 +81,93 @@ pub(crate) fn rewrite(
     steps: &[Step],
     strictness: Strictness,
 ) -> Splice {
+    let mut pieces = pieces(text, found, old, new, steps, strictness);
+    if found.past_end && new.last() == Some(&"") {
+        pieces.pop();
+    }
+    let mut bytes = Vec::new();
+    join(&mut bytes, &pieces, text.ending_near(found.first));
+    Splice {
+        range: found.range(),
+        bytes,
+    }
+}
+
+/// Makes the splice for whole lines (both sides end with an empty line), without the kept lines around the change.
+pub(crate) fn rewrite_lines(
+    text: &Text<'_>,
+    found: &Found,
+    old: &[&str],
+    new: &[&str],
+    steps: &[Step],
+    strictness: Strictness,
+) -> Splice {
+    let default_ending = text.ending_near(found.first);
+    let pieces = pieces(text, found, old, new, steps, strictness);
+    let (head, tail) = kept_around(steps);
+    let first_kept = old.len() - tail;
+    let mut bytes = Vec::new();
+    let mut start = found.segments[head].start;
+    let changed = &pieces[head..pieces.len() - tail];
+    if found.past_end && tail == 1 {
+        // The change reaches the end of a file without final newline, and it stays without.
+        if head == first_kept {
+            bytes.extend_from_slice(default_ending);
+        } else if changed.is_empty() && head > 0 {
+            start = found.segments[head - 1].end;
+        }
+        join(&mut bytes, changed, default_ending);
+        return Splice {
+            range: start..text.bytes.len(),
+            bytes,
+        };
+    }
+    for (body, ending) in changed {
+        bytes.extend_from_slice(body);
+        bytes.extend_from_slice(if ending.is_empty() {
+            default_ending
+        } else {
+            ending
+        });
+    }
+    Splice {
+        range: start..found.segments[first_kept].start,
+        bytes,
+    }
+}
+
+/// How many lines at the beginning and at the end stay. At least the empty line at the end does.
+pub(crate) fn kept_around(steps: &[Step]) -> (usize, usize) {
+    let is_keep = |step: &&Step| matches!(step, Step::Keep { .. });
+    (
+        steps.iter().take_while(is_keep).count(),
+        steps.iter().rev().take_while(is_keep).count(),
+    )
+}
+
+fn join(bytes: &mut Vec<u8>, pieces: &[(Vec<u8>, &[u8])], default_ending: &[u8]) {
+    let last = pieces.len().saturating_sub(1);
+    for (index, (body, ending)) in pieces.iter().enumerate() {
+        bytes.extend_from_slice(body);
+        if index < last {
+            bytes.extend_from_slice(if ending.is_empty() {
+                default_ending
+            } else {
+                ending
+            });
+        }
+    }
+}
+
+/// The new lines with their endings; an ending is empty where the old line has none.
+fn pieces<'a>(
+    text: &Text<'a>,
+    found: &Found,
+    old: &[&str],
+    new: &[&str],
+    steps: &[Step],
+    strictness: Strictness,
+) -> Vec<(Vec<u8>, &'a [u8])> {
     let segment = |index: usize| &text.bytes[found.segments[index].clone()];
     let indents = Indents::learn(old, segment, strictness);
     let ending_of = |index: usize| {
@@ -106,32 +193,14 @@ pub(crate) fn rewrite(
                         let body = weave(old[pair], new[line], segment(pair), &indents);
                         pieces.push((body, ending_of(pair)));
                     } else {
-                        let ending = pieces.last().map_or(default_ending, |(_, ending)| ending);
+                        let ending = pieces.last().map_or(default_ending, |(_, ending)| *ending);
                         pieces.push((indents.apply(new[line]), ending));
                     }
                 }
             }
         }
     }
-    if found.past_end && new.last() == Some(&"") {
-        pieces.pop();
-    }
-    let mut bytes = Vec::new();
-    let last = pieces.len().saturating_sub(1);
-    for (index, (body, ending)) in pieces.iter().enumerate() {
-        bytes.extend_from_slice(body);
-        if index < last {
-            bytes.extend_from_slice(if ending.is_empty() {
-                default_ending
-            } else {
-                ending
-            });
-        }
-    }
-    Splice {
-        range: found.range(),
-        bytes,
-    }
+    pieces
 }
 
 /// One changed line: its indentation, its unchanged beginning and end and its trailing white space stay the file's.

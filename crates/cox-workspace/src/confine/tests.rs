@@ -182,10 +182,10 @@ proptest! {
         for (at, leads) in entries {
             let at = root.join(at);
             // What cannot be made is not part of this tree.
-            let _ = match leads {
+            drop(match leads {
                 Some(target) => symlink(target, &at),
                 None => fs::create_dir(&at),
-            };
+            });
         }
         let roots = Roots {
             cwd: root.clone(),

@@ -5,7 +5,7 @@ use std::{fmt, ops::Range};
 use super::{Hunk, HunkLine};
 use crate::{
     locate::{Anchor, Found, Strictness, Text, find},
-    splice::{Place, Splice, Step, assemble, rewrite},
+    splice::{Place, Splice, Step, assemble, kept_around, rewrite_lines},
 };
 
 /// A file with hunks applied.
@@ -23,7 +23,10 @@ pub struct Patched {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HunkError {
     /// Its lines do not stand in the file.
-    #[error("hunk {hunk} (line {line} of the patch) does not fit: its lines do not stand in the file, also not when white space and quotes are ignored{}", Similar(near))]
+    #[error(
+        "hunk {hunk} (line {line} of the patch) does not fit: its lines do not stand in the file, also not when white space and quotes are ignored{}",
+        Similar(near)
+    )]
     NotFound {
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -45,7 +48,9 @@ pub enum HunkError {
         lines: Vec<usize>,
     },
     /// Two hunks are for the same lines.
-    #[error("hunk {hunk} (line {line} of the patch) changes lines that another hunk of this file changes too\nhint: make them one hunk")]
+    #[error(
+        "hunk {hunk} (line {line} of the patch) changes lines that another hunk of this file changes too\nhint: make them one hunk"
+    )]
     Overlap {
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -53,7 +58,9 @@ pub enum HunkError {
         line: usize,
     },
     /// It only adds lines and does not say where.
-    #[error("hunk {hunk} (line {line} of the patch) only adds lines, and `@@ {header}` does not name one line of the file\nhint: add a context line")]
+    #[error(
+        "hunk {hunk} (line {line} of the patch) only adds lines, and `@@ {header}` does not name one line of the file\nhint: add a context line"
+    )]
     Nowhere {
         /// Which hunk of the file, from 1.
         hunk: usize,
@@ -80,7 +87,11 @@ pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
     let mut strictness = Strictness::Exact;
     for (index, hunk) in hunks.iter().enumerate() {
         let sides = Sides::of(hunk);
-        if sides.steps.iter().all(|step| matches!(step, Step::Keep { .. })) {
+        if sides
+            .steps
+            .iter()
+            .all(|step| matches!(step, Step::Keep { .. }))
+        {
             continue;
         }
         let number = index + 1;
@@ -90,23 +101,31 @@ pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
             splices.push((number, splice));
             continue;
         }
-        let (found, used) = place(&text, hunk, &sides.old, number, cursor, &taken)?;
+        let (found, used) = place(&text, hunk, &sides, number, cursor, &taken)?;
         strictness = strictness.max(used);
-        let splice = rewrite(&text, &found, &sides.old, &sides.new, &sides.steps, used);
-        cursor = found.first + sides.old.len() - 1;
-        taken.push(found.range());
+        let splice = rewrite_lines(&text, &found, &sides.old, &sides.new, &sides.steps, used);
+        // The next hunk may begin with the lines that this one ends with.
+        cursor = found.first + sides.changed().end;
+        taken.push(splice.range.clone());
         splices.push((number, splice));
     }
     splices.sort_by_key(|(_, splice)| (splice.range.start, splice.range.end));
     for pair in splices.windows(2) {
         if pair[1].1.range.start < pair[0].1.range.end {
             let hunk = pair[1].0;
-            return Err(HunkError::Overlap { hunk, line: hunks[hunk - 1].line });
+            return Err(HunkError::Overlap {
+                hunk,
+                line: hunks[hunk - 1].line,
+            });
         }
     }
     let splices: Vec<Splice> = splices.into_iter().map(|(_, splice)| splice).collect();
     let (bytes, places) = assemble(content, &splices);
-    Ok(Patched { bytes, strictness, places })
+    Ok(Patched {
+        bytes,
+        strictness,
+        places,
+    })
 }
 
 /// Old and new lines of a hunk, each with an empty line at its end, and how one becomes the other.
@@ -118,11 +137,17 @@ struct Sides<'h> {
 
 impl<'h> Sides<'h> {
     fn of(hunk: &'h Hunk) -> Self {
-        let mut sides = Self { old: Vec::new(), new: Vec::new(), steps: Vec::new() };
+        let mut sides = Self {
+            old: Vec::new(),
+            new: Vec::new(),
+            steps: Vec::new(),
+        };
         for line in &hunk.lines {
             match line {
                 HunkLine::Keep(text) => {
-                    sides.steps.push(Step::Keep { old: sides.old.len() });
+                    sides.steps.push(Step::Keep {
+                        old: sides.old.len(),
+                    });
                     sides.old.push(text);
                     sides.new.push(text);
                 }
@@ -136,16 +161,27 @@ impl<'h> Sides<'h> {
                 }
             }
         }
-        sides.steps.push(Step::Keep { old: sides.old.len() });
+        sides.steps.push(Step::Keep {
+            old: sides.old.len(),
+        });
         sides.old.push("");
         sides.new.push("");
         sides
     }
 
+    /// The old lines without the kept ones around them.
+    fn changed(&self) -> Range<usize> {
+        let (head, tail) = kept_around(&self.steps);
+        head..self.old.len() - tail
+    }
+
     fn swap(&mut self) -> (&mut Range<usize>, &mut Range<usize>) {
         if !matches!(self.steps.last(), Some(Step::Swap { .. })) {
             let (old, new) = (self.old.len(), self.new.len());
-            self.steps.push(Step::Swap { old: old..old, new: new..new });
+            self.steps.push(Step::Swap {
+                old: old..old,
+                new: new..new,
+            });
         }
         match self.steps.last_mut() {
             Some(Step::Swap { old, new }) => (old, new),
@@ -158,16 +194,20 @@ impl<'h> Sides<'h> {
 fn place(
     text: &Text<'_>,
     hunk: &Hunk,
-    old: &[&str],
+    sides: &Sides<'_>,
     number: usize,
     cursor: usize,
     taken: &[Range<usize>],
 ) -> Result<(Found, Strictness), HunkError> {
+    let old = sides.old.as_slice();
+    let changed = sides.changed();
     for strictness in Strictness::ALL {
         let mut places = find(text, old, Anchor::Lines, strictness, MAX_PLACES);
         places.retain(|found| {
-            let range = found.range();
-            taken.iter().all(|taken| range.end <= taken.start || range.start >= taken.end)
+            let range = found.segments[changed.start].start..found.segments[changed.end].start;
+            taken
+                .iter()
+                .all(|taken| range.end <= taken.start || range.start >= taken.end)
         });
         if places.is_empty() {
             continue;
@@ -187,7 +227,11 @@ fn place(
     }
     let deadline = std::time::Instant::now() + std::time::Duration::from_millis(300);
     let near = crate::edit::nearest_places(text, old, deadline);
-    Err(HunkError::NotFound { hunk: number, line: hunk.line, near })
+    Err(HunkError::NotFound {
+        hunk: number,
+        line: hunk.line,
+        near,
+    })
 }
 
 /// Uses the hints of a hunk in turn, each only as far as it leaves something.
@@ -228,7 +272,9 @@ fn section(text: &Text<'_>, headers: &[String], cursor: usize) -> Option<Range<u
         let is_closing = matches!(content.get(indent.len()), Some(b'}' | b')' | b']'));
         !crate::locate::is_blank(content) && indent.len() <= depth && !is_closing
     };
-    let end = (start + 1..text.lines.len()).find(ends).unwrap_or(text.lines.len());
+    let end = (start + 1..text.lines.len())
+        .find(ends)
+        .unwrap_or(text.lines.len());
     Some(start..end)
 }
 
@@ -251,7 +297,11 @@ fn insert(
         let line = header_line(text, header, cursor).or_else(|| header_line(text, header, 0));
         let Some(line) = line else {
             let (header, line) = (header.clone(), hunk.line);
-            return Err(HunkError::Nowhere { hunk: number, line, header });
+            return Err(HunkError::Nowhere {
+                hunk: number,
+                line,
+                header,
+            });
         };
         Some(line + 1)
     } else {
@@ -272,23 +322,35 @@ fn insert(
         Some(line) if line <= last && (line < last || has_final_newline) => {
             lines(&mut bytes, true);
             let at = text.lines[line].start;
-            Ok(Splice { range: at..at, bytes })
+            Ok(Splice {
+                range: at..at,
+                bytes,
+            })
         }
         _ if has_final_newline => {
             lines(&mut bytes, true);
-            Ok(Splice { range: at_end..at_end, bytes })
+            Ok(Splice {
+                range: at_end..at_end,
+                bytes,
+            })
         }
         Some(line) if line == last => {
             lines(&mut bytes, true);
             let at = text.lines[line].start;
-            Ok(Splice { range: at..at, bytes })
+            Ok(Splice {
+                range: at..at,
+                bytes,
+            })
         }
         // The last line has no newline: it gets one, and the new last line has none either.
         _ => {
             bytes.extend_from_slice(ending);
             lines(&mut bytes, false);
             let end = text.bytes.len();
-            Ok(Splice { range: end..end, bytes })
+            Ok(Splice {
+                range: end..end,
+                bytes,
+            })
         }
     }
 }

@@ -5,7 +5,8 @@ use super::{Action, Hunk, HunkLine, Operation, PatchError};
 /// A line of the patch with its 1-based number.
 pub(super) type Numbered<'a> = (usize, &'a str);
 
-const OPERATION: &str = "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
+const OPERATION: &str =
+    "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
 
 /// Takes away what models put around a patch: fences, a heredoc, an `apply_patch` command, the JSON of its arguments.
 pub(super) fn unwrap_envelope(text: &str) -> Vec<Numbered<'_>> {
@@ -16,20 +17,31 @@ pub(super) fn unwrap_envelope(text: &str) -> Vec<Numbered<'_>> {
         .enumerate()
         .map(|(index, line)| (index + 1, line))
         .collect();
-    let begin = lines.iter().position(|(_, line)| marker(line) == Some("Begin Patch"));
+    let begin = lines
+        .iter()
+        .position(|(_, line)| marker(line) == Some("Begin Patch"));
     if let Some(begin) = begin {
         lines.drain(..begin);
         // What follows the end is the envelope's.
-        if let Some(end) = lines.iter().position(|(_, line)| marker(line) == Some("End Patch")) {
+        if let Some(end) = lines
+            .iter()
+            .position(|(_, line)| marker(line) == Some("End Patch"))
+        {
             lines.truncate(end + 1);
         }
         return lines;
     }
     let blank = |line: &str| line.trim().is_empty();
-    while lines.first().is_some_and(|(_, line)| blank(line) || opens_envelope(line)) {
+    while lines
+        .first()
+        .is_some_and(|(_, line)| blank(line) || opens_envelope(line))
+    {
         lines.remove(0);
     }
-    while lines.last().is_some_and(|(_, line)| blank(line) || closes_envelope(line)) {
+    while lines
+        .last()
+        .is_some_and(|(_, line)| blank(line) || closes_envelope(line))
+    {
         lines.pop();
     }
     lines
@@ -37,7 +49,10 @@ pub(super) fn unwrap_envelope(text: &str) -> Vec<Numbered<'_>> {
 
 fn opens_envelope(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with("```") || line.starts_with("~~~") || line.contains("<<") || line == "apply_patch"
+    line.starts_with("```")
+        || line.starts_with("~~~")
+        || line.contains("<<")
+        || line == "apply_patch"
 }
 
 fn closes_envelope(line: &str) -> bool {
@@ -53,7 +68,10 @@ fn marker(line: &str) -> Option<&str> {
 
 fn file_marker<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let path = marker(line)?.strip_prefix(name)?.trim();
-    let path = path.strip_prefix('`').and_then(|path| path.strip_suffix('`')).unwrap_or(path);
+    let path = path
+        .strip_prefix('`')
+        .and_then(|path| path.strip_suffix('`'))
+        .unwrap_or(path);
     Some(path)
 }
 
@@ -89,16 +107,26 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
             (named(path)?, update(number, line, &mut lines)?)
         } else {
             let expected = if operations.is_empty() {
-                format!("`*** Begin Patch`, then {OPERATION}; or a unified diff that begins with `--- PATH`")
+                format!(
+                    "`*** Begin Patch`, then {OPERATION}; or a unified diff that begins with `--- PATH`"
+                )
             } else {
                 OPERATION.to_owned()
             };
             return Err(PatchError::new(number, expected, line));
         };
-        operations.push(Operation { path, line: number, action });
+        operations.push(Operation {
+            path,
+            line: number,
+            action,
+        });
     }
     if operations.is_empty() {
-        return Err(PatchError::new(last, "at least one file to add, update or delete", ""));
+        return Err(PatchError::new(
+            last,
+            "at least one file to add, update or delete",
+            "",
+        ));
     }
     Ok(operations)
 }
@@ -152,7 +180,11 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
         if marker(line) == Some("End of File") {
             lines.next();
             let Some(mut hunk) = current.take().filter(|hunk| !hunk.lines.is_empty()) else {
-                return Err(PatchError::new(number, "a hunk before `*** End of File`", line));
+                return Err(PatchError::new(
+                    number,
+                    "a hunk before `*** End of File`",
+                    line,
+                ));
             };
             hunk.at_end = true;
             hunks.push(hunk);
@@ -167,9 +199,15 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
                 Some(hunk) if hunk.lines.is_empty() => hunk,
                 Some(hunk) => {
                     hunks.push(hunk);
-                    Hunk { line: number, ..Hunk::default() }
+                    Hunk {
+                        line: number,
+                        ..Hunk::default()
+                    }
                 }
-                None => Hunk { line: number, ..Hunk::default() },
+                None => Hunk {
+                    line: number,
+                    ..Hunk::default()
+                },
             };
             current = Some(with_header(hunk, header));
             continue;
@@ -199,17 +237,32 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
         };
         lines.next();
         current
-            .get_or_insert_with(|| Hunk { line: number, ..Hunk::default() })
+            .get_or_insert_with(|| Hunk {
+                line: number,
+                ..Hunk::default()
+            })
             .lines
             .push(parsed);
     }
     hunks.extend(current);
     if let Some(empty) = hunks.iter().find(|hunk| hunk.lines.is_empty()) {
-        return Err(PatchError::new(empty.line, "lines of the hunk after `@@`", ""));
+        return Err(PatchError::new(
+            empty.line,
+            "lines of the hunk after `@@`",
+            "",
+        ));
     }
-    let changes = |hunk: &Hunk| hunk.lines.iter().any(|line| !matches!(line, HunkLine::Keep(_)));
+    let changes = |hunk: &Hunk| {
+        hunk.lines
+            .iter()
+            .any(|line| !matches!(line, HunkLine::Keep(_)))
+    };
     if move_to.is_none() && !hunks.iter().any(changes) {
-        return Err(PatchError::new(at, "at least one line with `+` or `-` for this file", named));
+        return Err(PatchError::new(
+            at,
+            "at least one line with `+` or `-` for this file",
+            named,
+        ));
     }
     Ok(Action::Update { move_to, hunks })
 }
@@ -242,7 +295,10 @@ pub(super) fn numbers(text: &str) -> Option<(usize, &str)> {
     let rest = rest.trim_start().strip_prefix('+')?;
     let (new, rest) = rest.split_once("@@")?;
     let is_range = |range: &str| {
-        !range.is_empty() && range.bytes().all(|byte| byte.is_ascii_digit() || byte == b',')
+        !range.is_empty()
+            && range
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b',')
     };
     if !is_range(old) || !is_range(new.trim()) {
         return None;

@@ -7,9 +7,15 @@ use super::{
 
 /// Says whether the lines are a unified diff.
 pub(super) fn is_unified(lines: &[Numbered<'_>]) -> bool {
-    let names = lines.windows(2).any(|pair| pair[0].1.starts_with("--- ") && pair[1].1.starts_with("+++ "));
-    let starts_as_git = lines.first().is_some_and(|(_, line)| line.starts_with("diff --git "));
-    let is_other = lines.first().is_some_and(|(_, line)| line.starts_with("***"));
+    let names = lines
+        .windows(2)
+        .any(|pair| pair[0].1.starts_with("--- ") && pair[1].1.starts_with("+++ "));
+    let starts_as_git = lines
+        .first()
+        .is_some_and(|(_, line)| line.starts_with("diff --git "));
+    let is_other = lines
+        .first()
+        .is_some_and(|(_, line)| line.starts_with("***"));
     !is_other && (names || starts_as_git)
 }
 
@@ -40,7 +46,11 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
         let in_hunk = left.0 > 0 || left.1 > 0;
         if !in_hunk && line.starts_with("diff ") {
             operations.extend(section.finish()?);
-            section = Section { line: number, git_paths: git_paths(line), ..Section::default() };
+            section = Section {
+                line: number,
+                git_paths: git_paths(line),
+                ..Section::default()
+            };
         } else if !in_hunk && line.starts_with("--- ") && next.starts_with("+++ ") {
             if section.old.is_some() {
                 operations.extend(section.finish()?);
@@ -52,13 +62,24 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
             index += 1;
         } else if !in_hunk && line.starts_with("@@") {
             if section.old.is_none() {
-                return Err(PatchError::new(number, "`--- PATH` and `+++ PATH` before the first hunk", line));
+                return Err(PatchError::new(
+                    number,
+                    "`--- PATH` and `+++ PATH` before the first hunk",
+                    line,
+                ));
             }
             let Some(counts) = counts(line) else {
-                return Err(PatchError::new(number, "a hunk header such as `@@ -12,3 +12,4 @@`", line));
+                return Err(PatchError::new(
+                    number,
+                    "a hunk header such as `@@ -12,3 +12,4 @@`",
+                    line,
+                ));
             };
             left = counts;
-            let hunk = Hunk { line: number, ..Hunk::default() };
+            let hunk = Hunk {
+                line: number,
+                ..Hunk::default()
+            };
             section.hunks.push(with_header(hunk, &line[2..]));
         } else if let Some(hunk) = section.hunks.last_mut() {
             let parsed = match line.as_bytes().first() {
@@ -71,7 +92,13 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
                     continue;
                 }
                 None => continue,
-                _ => return Err(PatchError::new(number, "a line that begins with ` `, `+` or `-`, or the next hunk or file", line)),
+                _ => {
+                    return Err(PatchError::new(
+                        number,
+                        "a line that begins with ` `, `+` or `-`, or the next hunk or file",
+                        line,
+                    ));
+                }
             };
             let (old, new) = match parsed {
                 HunkLine::Keep(_) => (1, 1),
@@ -86,7 +113,11 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
     }
     operations.extend(section.finish()?);
     if operations.is_empty() {
-        return Err(PatchError::new(1, "at least one changed file in the diff", lines.first().map_or("", |(_, line)| line)));
+        return Err(PatchError::new(
+            1,
+            "at least one changed file in the diff",
+            lines.first().map_or("", |(_, line)| line),
+        ));
     }
     Ok(operations)
 }
@@ -110,23 +141,52 @@ impl Section {
     fn finish(self) -> Result<Option<Operation>, PatchError> {
         let line = self.line;
         if self.is_binary {
-            return Err(PatchError::new(line, "text changes", "a change of a binary file"));
+            return Err(PatchError::new(
+                line,
+                "text changes",
+                "a change of a binary file",
+            ));
         }
         let (mut old, mut new) = (self.old, self.new);
         if old.is_none() {
-            let Some((git_old, git_new)) = self.git_paths else { return Ok(None) };
+            let Some((git_old, git_new)) = self.git_paths else {
+                return Ok(None);
+            };
             let changes = self.deleted || self.created || self.rename_to.is_some();
             if !changes {
                 return Ok(None);
             }
-            old = Some(if self.created { "/dev/null".into() } else { git_old });
-            new = Some(if self.deleted { "/dev/null".into() } else { git_new });
+            old = Some(if self.created {
+                "/dev/null".into()
+            } else {
+                git_old
+            });
+            new = Some(if self.deleted {
+                "/dev/null".into()
+            } else {
+                git_new
+            });
         }
-        let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
-        let (old, new) = (self.rename_from.unwrap_or(old), self.rename_to.unwrap_or(new));
-        let operation = |path: &str, action| Ok(Some(Operation { path: path.to_owned(), line, action }));
+        let (Some(old), Some(new)) = (old, new) else {
+            return Ok(None);
+        };
+        let (old, new) = (
+            self.rename_from.unwrap_or(old),
+            self.rename_to.unwrap_or(new),
+        );
+        let operation = |path: &str, action| {
+            Ok(Some(Operation {
+                path: path.to_owned(),
+                line,
+                action,
+            }))
+        };
         match (old == "/dev/null", new == "/dev/null") {
-            (true, true) => Err(PatchError::new(line, "a path on one side", "/dev/null on both")),
+            (true, true) => Err(PatchError::new(
+                line,
+                "a path on one side",
+                "/dev/null on both",
+            )),
             (true, false) => {
                 let mut content = String::new();
                 for hunk_line in self.hunks.iter().flat_map(|hunk| &hunk.lines) {
@@ -146,9 +206,19 @@ impl Section {
                 let (old, new) = (stripped(&old, 'a'), stripped(&new, 'b'));
                 let move_to = (old != new).then(|| new.to_owned());
                 if self.hunks.is_empty() && move_to.is_none() {
-                    return Err(PatchError::new(line, "at least one hunk (`@@ …`) for this file", old));
+                    return Err(PatchError::new(
+                        line,
+                        "at least one hunk (`@@ …`) for this file",
+                        old,
+                    ));
                 }
-                operation(old, Action::Update { move_to, hunks: self.hunks })
+                operation(
+                    old,
+                    Action::Update {
+                        move_to,
+                        hunks: self.hunks,
+                    },
+                )
             }
         }
     }
@@ -161,14 +231,19 @@ fn name(text: &str) -> String {
 
 /// Git quotes names with strange characters; only the quotes and plain escapes are taken away.
 fn unquoted(text: &str) -> String {
-    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+    match text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+    {
         Some(inside) => inside.replace("\\\"", "\"").replace("\\\\", "\\"),
         None => text.to_owned(),
     }
 }
 
 fn stripped(path: &str, side: char) -> &str {
-    path.strip_prefix(side).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+    path.strip_prefix(side)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or(path)
 }
 
 fn git_paths(line: &str) -> Option<(String, String)> {
@@ -184,7 +259,9 @@ fn counts(line: &str) -> Option<(usize, usize)> {
     let mut ranges = text.split_whitespace();
     let mut count = || {
         let range = ranges.next()?.get(1..)?;
-        range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+        range
+            .split_once(',')
+            .map_or(Some(1), |(_, count)| count.parse().ok())
     };
     Some((count()?, count()?))
 }

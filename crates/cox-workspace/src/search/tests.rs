@@ -1,1 +1,236 @@
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
+use tempfile::TempDir;
+
+use super::*;
+use crate::search::{files::find_files, lines::search_lines};
+
+fn tree(files: &[(&str, &[u8])]) -> (PathBuf, TempDir) {
+    let dir = TempDir::new().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    for (path, bytes) in files {
+        let path = top.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    (top, dir)
+}
+
+fn usual() -> (PathBuf, TempDir) {
+    tree(&[
+        (".gitignore", b"ignored/\n*.log\n"),
+        (".git/config", b"needle"),
+        (".hidden/x", b"needle in hidden\n"),
+        (
+            "a.rs",
+            b"zero\nneedle one\ntwo\nthree\nfour\nneedle five\r\n",
+        ),
+        ("sub/b.txt", b"needle b\n"),
+        ("sub/deep/c.rs", b"nothing\n"),
+        ("ignored/d", b"needle\n"),
+        ("x.log", b"needle\n"),
+        ("binary", b"needle\n\0\n"),
+        ("secret/key", b"needle\n"),
+        ("latin1", b"caf\xE9 needle\n"),
+    ])
+}
+
+fn search(top: &Path, query: LineQuery) -> Result<LineHits, SearchError> {
+    let name = |path: &Path| path.strip_prefix(top).unwrap_or(path).display().to_string();
+    let bounds = Bounds {
+        may_read: &|path| !path.components().any(|part| part.as_os_str() == "secret"),
+        cancelled: &|| false,
+    };
+    search_lines(&query, &name, &bounds)
+}
+
+fn query(top: &Path, pattern: &str) -> LineQuery {
+    LineQuery {
+        pattern: pattern.to_owned(),
+        under: top.to_owned(),
+        glob: None,
+        context: 0,
+        max_shown: 100,
+    }
+}
+
+#[test]
+fn lines_come_sorted_without_what_is_ignored_binary_or_denied() {
+    let (top, _dir) = usual();
+    let hits = search(&top, query(&top, "needle")).unwrap();
+    assert_eq!(
+        hits,
+        LineHits {
+            shown: ".hidden/x:1:needle in hidden\na.rs:2:needle one\na.rs:6:needle five\n\
+                    latin1:1:caf\u{FFFD} needle\nsub/b.txt:1:needle b\n"
+                .to_owned(),
+            matches: 5,
+            shown_matches: 5,
+            files: 4,
+            hidden: 1,
+            ..LineHits::default()
+        }
+    );
+}
+
+#[test]
+fn context_is_marked_and_groups_are_apart() {
+    let (top, _dir) = usual();
+    let query = LineQuery {
+        glob: Some("*.{rs,txt}".into()),
+        context: 1,
+        ..query(&top, "needle")
+    };
+    assert_eq!(
+        search(&top, query).unwrap().shown,
+        "a.rs-1-zero\na.rs:2:needle one\na.rs-3-two\n--\na.rs-5-four\na.rs:6:needle five\n--\nsub/b.txt:1:needle b\n"
+    );
+}
+
+#[test]
+fn the_short_list_ends_at_the_cap_and_the_long_one_does_not() {
+    let (top, _dir) = usual();
+    let hits = search(
+        &top,
+        LineQuery {
+            max_shown: 2,
+            ..query(&top, "needle")
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        hits.shown,
+        ".hidden/x:1:needle in hidden\na.rs:2:needle one\n"
+    );
+    assert_eq!((hits.matches, hits.shown_matches), (5, 2));
+    assert_eq!(hits.all.unwrap().lines().count(), 5);
+}
+
+#[test]
+fn globs_fit_names_or_paths() {
+    let (top, _dir) = usual();
+    let count = |glob: &str| {
+        search(
+            &top,
+            LineQuery {
+                glob: Some(glob.into()),
+                ..query(&top, "needle")
+            },
+        )
+        .unwrap()
+        .matches
+    };
+    let cases = [
+        ("*.rs", 2),
+        ("sub/*.txt", 1),
+        ("sub/*", 1),
+        ("**/b.txt", 1),
+        ("./sub/**", 1),
+        ("nope", 0),
+    ];
+    for (glob, expected) in cases {
+        assert_eq!(count(glob), expected, "{glob}");
+    }
+}
+
+#[test]
+fn a_file_named_by_itself_is_searched_even_when_ignored() {
+    let (top, _dir) = usual();
+    let hits = search(&top, query(&top.join("x.log"), "needle")).unwrap();
+    assert_eq!(hits.matches, 1);
+}
+
+#[test]
+fn a_pattern_with_a_line_break_searches_across_lines() {
+    let (top, _dir) = usual();
+    let hits = search(&top, query(&top, r"needle one\ntwo")).unwrap();
+    assert_eq!(hits.shown, "a.rs:2:needle one\na.rs:3:two\n");
+}
+
+#[test]
+fn a_very_long_line_is_cut_and_says_so() {
+    let long = format!("{}needle{}\n", "é".repeat(600), "x".repeat(5000));
+    let (top, _dir) = tree(&[("long", long.as_bytes())]);
+    let hits = search(&top, query(&top, "needle")).unwrap();
+    assert!(
+        hits.shown
+            .ends_with(&format!("é … ({} bytes more)\n", long.len() - 1 - 1000)),
+        "{}",
+        hits.shown
+    );
+}
+
+#[test]
+fn bad_patterns_and_globs_are_told() {
+    let (top, _dir) = usual();
+    let error = search(&top, query(&top, "a(b")).unwrap_err().to_string();
+    assert!(
+        error.starts_with("bad pattern `a(b`: ") && error.contains("unclosed group"),
+        "{error}"
+    );
+    let bad = LineQuery {
+        glob: Some("a[".into()),
+        ..query(&top, "x")
+    };
+    let error = search(&top, bad).unwrap_err().to_string();
+    assert!(error.starts_with("bad glob `a[`: "), "{error}");
+}
+
+#[test]
+fn files_come_newest_first_and_ties_by_name() {
+    let (top, _dir) = usual();
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1000);
+    let new = old + std::time::Duration::from_secs(10);
+    for (path, time) in [("a.rs", old), ("sub/deep/c.rs", new)] {
+        fs::File::options()
+            .write(true)
+            .open(top.join(path))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
+    }
+    for path in ["z.rs", "m.rs"] {
+        fs::write(top.join(path), "").unwrap();
+        fs::File::options()
+            .write(true)
+            .open(top.join(path))
+            .unwrap()
+            .set_modified(new)
+            .unwrap();
+    }
+    let bounds = Bounds {
+        may_read: &|_| true,
+        cancelled: &|| false,
+    };
+    let query = FileQuery {
+        under: top.clone(),
+        glob: "*.rs".into(),
+    };
+    let names: Vec<String> = find_files(&query, &bounds)
+        .unwrap()
+        .files
+        .iter()
+        .map(|file| file.path.strip_prefix(&top).unwrap().display().to_string())
+        .collect();
+    assert_eq!(names, ["m.rs", "sub/deep/c.rs", "z.rs", "a.rs"]);
+}
+
+#[test]
+fn a_search_that_is_cancelled_says_so() {
+    let (top, _dir) = usual();
+    let bounds = Bounds {
+        may_read: &|_| true,
+        cancelled: &|| true,
+    };
+    let query = FileQuery {
+        under: top,
+        glob: "*".into(),
+    };
+    assert!(matches!(
+        find_files(&query, &bounds),
+        Err(SearchError::Cancelled)
+    ));
+}
