@@ -15,4 +15,5 @@ pub mod rollout;
 pub use archive::{Archive, ArchiveWriter, LinesCopied};
 pub use cox_protocol::ArchiveId;
 pub use home::{Clock, Home, StoreError};
+pub use index::{By, Hit, Index, LedgerFilter, LedgerRow, SessionRow};
 pub use rollout::{Replay, Rollout, Skipped, Stored, latest_for, list_ids};
