@@ -1,0 +1,11 @@
+//! One file for each command.
+
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod expand;
+pub(crate) mod reference;
+pub(crate) mod run;
+pub(crate) mod sessions;
+pub(crate) mod shell_files;
+pub(crate) mod stats;

@@ -1,0 +1,123 @@
+//! Where a run takes place: the person's home, cox's home, the working directory, the roots.
+
+use std::path::{Path, PathBuf};
+
+use crate::{args::Global, exit::Failure, settings::environment::Environment};
+
+/// The places of a run. All absolute; the working directory and the roots are real (no links).
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// The person's home.
+    pub(crate) user_home: PathBuf,
+    /// Cox's home; may not exist yet.
+    pub(crate) cox_home: PathBuf,
+    /// The working directory.
+    pub(crate) cwd: PathBuf,
+    /// The git root of the working directory, else the working directory.
+    pub(crate) root: PathBuf,
+    /// Folders added by flag.
+    pub(crate) added: Vec<PathBuf>,
+}
+
+impl Places {
+    /// Finds the places by flag, environment and file system.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure for a folder that is not there; an error when there is no home.
+    pub(crate) fn find(global: &Global, environment: &Environment) -> Result<Self, Failure> {
+        let user_home = environment.user_home();
+        let start = environment.current_dir()?;
+        let cwd = match &global.cwd {
+            Some(path) => real_folder("--cwd", &start.join(path))?,
+            None => real_folder("the current folder", &start)?,
+        };
+        let cox_home = match (&global.home, environment.path("COX_HOME"), &user_home) {
+            (Some(path), _, _) => start.join(path),
+            (None, Some(path), _) => start.join(path),
+            (None, None, Some(home)) => home.join(".cox"),
+            (None, None, None) => {
+                return Err(Failure::error(
+                    "there is no home folder: HOME is not set\nhint: set HOME, or COX_HOME, or give `--home`",
+                ));
+            }
+        };
+        let added = global
+            .add_dir
+            .iter()
+            .map(|path| real_folder("--add-dir", &start.join(path)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            user_home: user_home.unwrap_or_else(|| cox_home.clone()),
+            root: git_root(&cwd).unwrap_or(&cwd).to_owned(),
+            cox_home,
+            cwd,
+            added,
+        })
+    }
+
+    /// Returns the person's configuration file.
+    pub(crate) fn user_file(&self) -> PathBuf {
+        self.cox_home.join("config.toml")
+    }
+
+    /// Returns the project's configuration file, unless it is the person's own.
+    pub(crate) fn project_file(&self) -> Option<PathBuf> {
+        let file = self.root.join(".cox").join("config.toml");
+        let own = self.user_file();
+        let same = file == own
+            || matches!((file.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        (!same).then_some(file)
+    }
+
+    /// Returns a path with the person's home written as `~`.
+    pub(crate) fn short(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.user_home) {
+            Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// Returns what a written path means: `~/` is the person's home, a relative one starts at the root.
+    pub(crate) fn resolve(&self, written: &str) -> PathBuf {
+        match written.strip_prefix("~/") {
+            Some(rest) => self.user_home.join(rest),
+            None if written == "~" => self.user_home.clone(),
+            None => self.root.join(written),
+        }
+    }
+}
+
+/// Returns the nearest folder at or above `cwd` that holds `.git`.
+fn git_root(cwd: &Path) -> Option<&Path> {
+    cwd.ancestors().find(|folder| folder.join(".git").exists())
+}
+
+/// Returns the branch that is checked out, read from the files of git alone.
+pub(crate) fn git_branch(root: &Path) -> Option<String> {
+    let entry = root.join(".git");
+    let git_dir = if entry.is_file() {
+        let text = std::fs::read_to_string(&entry).ok()?;
+        root.join(text.strip_prefix("gitdir:")?.trim())
+    } else {
+        entry
+    };
+    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    Some(branch.chars().take(200).collect())
+}
+
+fn real_folder(what: &str, path: &Path) -> Result<PathBuf, Failure> {
+    let real = path
+        .canonicalize()
+        .map_err(|error| Failure::usage(format!("{what} {}: {error}", path.display())))?;
+    if real.is_dir() {
+        Ok(real)
+    } else {
+        Err(Failure::usage(format!(
+            "{what} {} is not a folder",
+            real.display()
+        )))
+    }
+}

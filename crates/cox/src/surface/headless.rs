@@ -1,0 +1,303 @@
+//! `cox run -p`: one turn without a screen.
+//!
+//! Everything that can wake the loop is in one `select`: an event, a line of stdin, a signal, room for a command.
+
+use std::{collections::VecDeque, time::Duration};
+
+use cox_protocol::{Command, Decision, Event, ImageAttachment};
+use cox_session::Handle;
+use tokio::{sync::mpsc, time::Instant};
+
+use crate::{
+    args::OutputFormat,
+    exit::Exit,
+    printer::{Closed, Printer},
+    surface::{
+        answers::{self, Input},
+        event_json,
+        outcome::Outcome,
+        text::Lines,
+    },
+};
+
+/// How long a session may take to end once its turn has.
+const CLOSING: Duration = Duration::from_secs(10);
+
+/// How long the result may take after a second signal.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What a run is given.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    /// The person's words.
+    pub(crate) text: String,
+    /// Images that go with them.
+    pub(crate) images: Vec<ImageAttachment>,
+    /// What stdout holds.
+    pub(crate) format: OutputFormat,
+    /// Whether a program answers approvals and questions on stdin.
+    pub(crate) answers: bool,
+}
+
+/// Why a run ends before its turn has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopped {
+    ByPerson,
+    ByTerminate,
+    OutputClosed,
+}
+
+/// Gives the prompt to the session, shows its events and returns how the process ends.
+pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) -> Exit {
+    let mut outcome = Outcome::new();
+    let mut lines = Lines::new(printer.verbose);
+    let mut signals = Signals::listen();
+    let mut stdin = prompt.answers.then(answers::read_stdin);
+    let mut nobody_answers = false;
+    let mut open = Vec::new();
+    let mut stopped = None;
+    let mut closing: Option<Instant> = None;
+    // Commands wait here until the session has room: sending must not keep events from being read.
+    let mut outbox = VecDeque::from([Command::UserTurn {
+        text: prompt.text,
+        images: prompt.images,
+    }]);
+
+    loop {
+        tokio::select! {
+            event = handle.events.recv() => {
+                let Some(event) = event else { break };
+                outcome.note(&event);
+                if show(printer, prompt.format, &mut lines, &event).is_err() && stopped.is_none() {
+                    stopped = Some(Stopped::OutputClosed);
+                    outbox.push_back(Command::Interrupt);
+                }
+                match event {
+                    Event::ApprovalRequired { call, .. } => {
+                        let ask = Ask::Approval(call);
+                        if nobody_answers { outbox.push_back(ask.unanswered()) } else { open.push(ask) }
+                    }
+                    Event::QuestionAsked { call, .. } => {
+                        let ask = Ask::Question(call);
+                        if nobody_answers { outbox.push_back(ask.unanswered()) } else { open.push(ask) }
+                    }
+                    Event::ApprovalDecided { call, .. } | Event::QuestionAnswered { call, .. } => {
+                        open.retain(|ask| ask.call() != call);
+                    }
+                    Event::TurnDone { .. } => {
+                        outbox.push_back(Command::Shutdown);
+                        closing = Some(Instant::now() + CLOSING);
+                    }
+                    _ => {}
+                }
+            }
+            permit = handle.commands.reserve(), if !outbox.is_empty() => {
+                match (permit, outbox.pop_front()) {
+                    (Ok(permit), Some(command)) => permit.send(command),
+                    // The session is gone: its last events are read, then the loop ends.
+                    _ => outbox.clear(),
+                }
+            }
+            input = next_line(&mut stdin) => match input {
+                Input::Answer(command) => outbox.push_back(command),
+                Input::Unreadable(why) => printer.warn(&format!("ignored a line of stdin: {why}")),
+                Input::End => {
+                    stdin = None;
+                    nobody_answers = true;
+                    outbox.extend(open.drain(..).map(Ask::unanswered));
+                }
+            },
+            signal = signals.next() => {
+                if stopped.is_some() {
+                    finish_at_once(signal, printer, prompt.format, outcome);
+                }
+                stopped = Some(signal);
+                outbox.push_back(Command::Interrupt);
+            }
+            () = until(closing) => {
+                printer.warn("the session did not end in time");
+                break;
+            }
+        }
+    }
+    let exit = match stopped {
+        Some(Stopped::ByTerminate) => Exit::Terminated,
+        Some(Stopped::ByPerson | Stopped::OutputClosed) if outcome.exit() != Exit::Ok => {
+            Exit::Interrupted
+        }
+        _ => outcome.exit(),
+    };
+    report(printer, prompt.format, &outcome, exit);
+    exit
+}
+
+/// Shows one event in the format of the run.
+fn show(
+    printer: Printer,
+    format: OutputFormat,
+    lines: &mut Lines,
+    event: &Event,
+) -> Result<(), Closed> {
+    match format {
+        OutputFormat::StreamJson => event_json::print(printer, event),
+        OutputFormat::Json if !printer.verbose => Ok(()),
+        OutputFormat::Text | OutputFormat::Json => {
+            let text = lines.lines(event);
+            if !text.is_empty() {
+                printer.note(&text);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Tells the end: the answer, or the result document.
+fn report(printer: Printer, format: OutputFormat, outcome: &Outcome, exit: Exit) {
+    let told = match format {
+        OutputFormat::Text => {
+            let told = printer.result(&outcome.result);
+            if let Some(problem) = outcome.problem() {
+                printer.note(&format!("error: {problem}"));
+            } else if !outcome.denied.is_empty() {
+                printer.note(&denied_words(outcome));
+            }
+            told
+        }
+        OutputFormat::Json => printer.document(&outcome.document(exit)),
+        OutputFormat::StreamJson => printer.json_line(&outcome.document(exit).to_string()),
+    };
+    if told.is_err() {
+        printer.note("error: nobody reads stdout any more");
+    }
+}
+
+fn denied_words(outcome: &Outcome) -> String {
+    let count = outcome.denied.len();
+    let calls = if count == 1 {
+        "1 call was denied".to_owned()
+    } else {
+        format!("{count} calls were denied")
+    };
+    format!(
+        "{calls}\nhint: allow with `--allowed-tools RULE` or `permissions.allow`, widen with `--permission-mode auto`, \
+         or answer each on stdin with `--approve on-request`"
+    )
+}
+
+/// Something that waits for an answer.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Approval(cox_protocol::CallId),
+    Question(cox_protocol::CallId),
+}
+
+impl Ask {
+    fn call(&self) -> cox_protocol::CallId {
+        match *self {
+            Self::Approval(call) | Self::Question(call) => call,
+        }
+    }
+
+    /// Returns the command that ends the waiting when nobody will answer.
+    fn unanswered(self) -> Command {
+        match self {
+            Self::Approval(call) => Command::Approve {
+                call,
+                decision: Decision::Deny {
+                    reason: Some("nobody answers: stdin has ended".to_owned()),
+                },
+            },
+            Self::Question(call) => Command::Answer { call, text: None },
+        }
+    }
+}
+
+async fn next_line(stdin: &mut Option<mpsc::Receiver<Input>>) -> Input {
+    match stdin {
+        Some(lines) => lines.recv().await.unwrap_or(Input::End),
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Ends the process on a second signal: the person has waited long enough. The rollout is written event by event, so the
+/// session stays valid. The result is told on a thread of its own, because a reader that stands still must not keep us.
+fn finish_at_once(signal: Stopped, printer: Printer, format: OutputFormat, outcome: Outcome) -> ! {
+    let exit = if signal == Stopped::ByTerminate {
+        Exit::Terminated
+    } else {
+        Exit::Interrupted
+    };
+    let (told, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        report(printer, format, &outcome, exit);
+        let _heard = told.send(());
+    });
+    let _in_time = wait.recv_timeout(LAST_WORDS);
+    #[expect(
+        clippy::exit,
+        reason = "a second signal must end the process whatever still runs"
+    )]
+    std::process::exit(exit.code().into())
+}
+
+/// The signals that stop a run.
+#[cfg(unix)]
+#[derive(Debug)]
+struct Signals {
+    interrupt: Option<tokio::signal::unix::Signal>,
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        // Where a handler cannot be set the signal keeps its default: it ends the process.
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
+        }
+    }
+
+    async fn next(&mut self) -> Stopped {
+        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
+            let received = match signal {
+                Some(signal) => signal.recv().await,
+                None => None,
+            };
+            if received.is_none() {
+                std::future::pending::<()>().await;
+            }
+        }
+        tokio::select! {
+            () = one(&mut self.interrupt) => Stopped::ByPerson,
+            () = one(&mut self.terminate) => Stopped::ByTerminate,
+        }
+    }
+}
+
+/// The signals that stop a run.
+#[cfg(not(unix))]
+#[derive(Debug)]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) -> Stopped {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        Stopped::ByPerson
+    }
+}

@@ -1,0 +1,228 @@
+//! `cox run -p` against a model server of our own.
+
+use serde_json::{Value, json};
+use testkit::{Answer, FakeModel};
+
+use crate::harness::Cox;
+
+#[test]
+fn without_a_key_one_line_names_the_variable_and_the_local_way() {
+    let cox = Cox::new();
+    let ran = cox.run(&["run", "-p", "hi"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
+    assert!(
+        ran.stderr.contains("ANTHROPIC_API_KEY") && ran.stderr.contains("--provider local"),
+        "{ran}"
+    );
+    assert!(
+        !cox.home.path().join(".cox").exists(),
+        "nothing is written before a session is open"
+    );
+
+    let document = cox
+        .run(&["run", "-p", "hi", "--output-format", "json"])
+        .json();
+    assert_eq!(
+        (
+            &document["type"],
+            &document["exit_code"],
+            &document["is_error"],
+            &document["session"]
+        ),
+        (&json!("result"), &json!(1), &json!(true), &Value::Null)
+    );
+}
+
+#[test]
+fn the_answer_goes_to_stdout_and_the_rest_to_stderr() {
+    let model = FakeModel::start([
+        Answer::text("I look.").and_call("c1", "read", json!({ "path": "notes.txt" })),
+        Answer::text("It says hello."),
+    ]);
+    let cox = Cox::with_model(&model);
+    cox.work.write("notes.txt", "hello\n");
+    let ran = cox.run(&["run", "-p", "what do the notes say?"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "It says hello.\n"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr.contains("I look.\n* read notes.txt\n  ok, "),
+        "{ran}"
+    );
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn a_call_that_nobody_may_answer_for_is_denied_and_ends_with_2() {
+    let model = FakeModel::start([
+        Answer::call("c1", "bash", json!({ "command": "touch made" })),
+        Answer::text("I may not."),
+    ]);
+    let cox = Cox::with_model(&model);
+    let ran = cox.run(&["run", "-p", "make a file", "--output-format", "json"]);
+    let document = ran.json();
+    assert_eq!(ran.code, 2, "{ran}");
+    assert_eq!(document["result"], "I may not.");
+    assert_eq!(
+        (
+            &document["denied"][0]["tool"],
+            &document["denied"][0]["subject"]
+        ),
+        (&json!("bash"), &json!("touch made"))
+    );
+    assert_eq!(
+        (&document["turns"], &document["stop"]),
+        (&json!(2), &json!("end_turn"))
+    );
+    assert_eq!(
+        document["usage"],
+        json!({ "input": 20, "output": 10, "cache_read": 0, "cache_write": 0 })
+    );
+    assert!(!cox.work.path().join("made").exists());
+}
+
+#[test]
+fn a_program_answers_on_stdin() {
+    let model = FakeModel::start([
+        Answer::call(
+            "c1",
+            "write",
+            json!({ "path": "made.txt", "content": "x\n" }),
+        ),
+        Answer::text("Done."),
+    ]);
+    let cox = Cox::with_model(&model);
+    let mut child = cox
+        .command(&[
+            "run",
+            "-p",
+            "make a file",
+            "--approve",
+            "on-request",
+            "--output-format",
+            "stream-json",
+        ])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut last = Value::Null;
+    for line in std::io::BufRead::lines(stdout) {
+        last = serde_json::from_str(&line.unwrap()).unwrap();
+        if last["type"] == "approval_required" {
+            let answer = json!({ "approve": last["call"] });
+            std::io::Write::write_all(&mut stdin, format!("nonsense\n{answer}\n").as_bytes())
+                .unwrap();
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (&last["type"], &last["exit_code"]),
+        (&json!("result"), &json!(0)),
+        "{last}"
+    );
+    assert_eq!(cox.work.read("made.txt"), "x\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ignored a line of stdin"));
+}
+
+#[test]
+fn when_stdin_ends_every_ask_is_a_deny() {
+    let model = FakeModel::start([
+        Answer::call(
+            "c1",
+            "write",
+            json!({ "path": "made.txt", "content": "x\n" }),
+        ),
+        Answer::text("I may not."),
+    ]);
+    let cox = Cox::with_model(&model);
+    let ran = cox.run(&[
+        "run",
+        "-p",
+        "make a file",
+        "--approve",
+        "on-request",
+        "--output-format",
+        "stream-json",
+    ]);
+    assert_eq!(ran.code, 2, "{ran}");
+    assert_eq!(ran.json_lines().last().unwrap()["type"], "result");
+    assert!(!cox.work.path().join("made.txt").exists());
+}
+
+#[test]
+fn the_prompt_may_come_from_stdin() {
+    let model = FakeModel::start([Answer::text("Hello.")]);
+    let cox = Cox::with_model(&model).stdin("say hello\n");
+    let ran = cox.run(&["run", "-p", "-"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Hello.\n"), "{ran}");
+    assert!(model.requests()[0].text.contains("say hello"));
+}
+
+#[test]
+fn a_server_that_refuses_is_quoted_and_ends_with_1() {
+    let model =
+        FakeModel::start([Answer::status(401).body(r#"{"error":{"message":"who are you"}}"#)]);
+    let ran = Cox::with_model(&model).run(&["run", "-p", "hi"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(ran.stderr.contains("who are you"), "{ran}");
+}
+
+#[test]
+fn a_second_run_continues_the_session() {
+    let model = FakeModel::start([Answer::text("One."), Answer::text("Two.")]);
+    let cox = Cox::with_model(&model);
+    let first = cox
+        .run(&["run", "-p", "first", "--output-format", "json"])
+        .json();
+    let second = cox
+        .run(&[
+            "run",
+            "-p",
+            "second",
+            "--continue",
+            "--output-format",
+            "json",
+        ])
+        .json();
+    assert_eq!(first["session"], second["session"]);
+    let request = &model.requests()[1].text;
+    assert!(
+        request.contains("first") && request.contains("One.") && request.contains("second"),
+        "{request}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_turn_with_4_and_a_result() {
+    let model = FakeModel::start([Answer::hang()]);
+    let cox = Cox::with_model(&model);
+    let child = cox
+        .command(&["run", "-p", "hi", "--output-format", "json"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    testkit::wait_until("the request", std::time::Duration::from_secs(20), || {
+        !model.requests().is_empty()
+    });
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&document["stop"], &document["exit_code"]),
+        (&json!("interrupted"), &json!(4))
+    );
+}
