@@ -22,7 +22,9 @@ pub(crate) type Questions = Pending<Option<String>>;
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self { waiting: Mutex::default() }
+        Self {
+            waiting: Mutex::default(),
+        }
     }
 }
 
@@ -36,7 +38,9 @@ impl<T> Pending<T> {
 
     /// Hands an answer to the call that waits for it. False when none does.
     pub(crate) fn settle(&self, call: CallId, answer: T) -> bool {
-        self.lock().remove(&call).is_some_and(|sender| sender.send(answer).is_ok())
+        self.lock()
+            .remove(&call)
+            .is_some_and(|sender| sender.send(answer).is_ok())
     }
 
     /// Gives up on everything that is open: each waiter learns that nobody answers.

@@ -92,16 +92,31 @@ impl Dispatch {
     }
 
     fn find(&self, asked: &Asked) -> Result<Found, String> {
-        let Some(tool) = self.tools.iter().find(|tool| tool.spec().name == asked.name) else {
+        let Some(tool) = self
+            .tools
+            .iter()
+            .find(|tool| tool.spec().name == asked.name)
+        else {
             return Err(self.unknown_tool(&asked.name));
         };
         let input = read_arguments(tool.as_ref(), &asked.input)?;
-        let subject = self.subject(tool.as_ref(), &input).map_err(|error| error.to_string())?;
-        Ok(Found { tool: Arc::clone(tool), input, subject })
+        let subject = self
+            .subject(tool.as_ref(), &input)
+            .map_err(|error| error.to_string())?;
+        Ok(Found {
+            tool: Arc::clone(tool),
+            input,
+            subject,
+        })
     }
 
     fn subject(&self, tool: &dyn Tool, input: &Value) -> Result<Subject, ToolError> {
-        tool.subject(input, &SubjectCx { roots: Arc::clone(self.workspace.roots()) })
+        tool.subject(
+            input,
+            &SubjectCx {
+                roots: Arc::clone(self.workspace.roots()),
+            },
+        )
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -124,8 +139,7 @@ impl Dispatch {
         Event::ToolRequested {
             call: asked.call,
             name: untrusted_text::terminal::one_line(&asked.name, 120),
-            input: serde_json::from_str(&input)
-                .unwrap_or(Value::String(input)),
+            input: serde_json::from_str(&input).unwrap_or(Value::String(input)),
             subject: Untrusted::new(self.clean(subject)),
             risk,
         }
@@ -150,9 +164,7 @@ impl Dispatch {
         for (prepared, turn) in calls.into_iter().zip(schedule::turns(&footprints)) {
             let dispatch = Arc::clone(self);
             let (permits, cancel) = (Arc::clone(&permits), cancel.child_token());
-            tasks.spawn(async move {
-                dispatch.life(prepared, turn, &permits, &cancel).await
-            });
+            tasks.spawn(async move { dispatch.life(prepared, turn, &permits, &cancel).await });
         }
         tasks
     }
@@ -184,9 +196,12 @@ impl Dispatch {
             }
         };
         // A panic in one tool ends that call, not the session.
-        let ended = std::panic::AssertUnwindSafe(life).catch_unwind().await.unwrap_or_else(|_| {
-            Ended::not_run("the tool failed inside cox: this is a bug in cox, try another way")
-        });
+        let ended = std::panic::AssertUnwindSafe(life)
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| {
+                Ended::not_run("the tool failed inside cox: this is a bug in cox, try another way")
+            });
         let result = self.record(asked, ended, &recorder).await;
         turn.end();
         result
@@ -216,9 +231,15 @@ impl Dispatch {
             () = cancel.cancelled() => return Ended::not_run("cancelled before it ran"),
         };
         let started = Instant::now();
-        let output = self.run(tool.as_ref(), asked, input, recorder, cancel).await;
+        let output = self
+            .run(tool.as_ref(), asked, input, recorder, cancel)
+            .await;
         drop(permit);
-        Ended { output, denied: false, ran_for: started.elapsed() }
+        Ended {
+            output,
+            denied: false,
+            ran_for: started.elapsed(),
+        }
     }
 
     async fn run(
@@ -261,7 +282,11 @@ impl Dispatch {
             commands,
             cancel: cancel.clone(),
             output: Arc::clone(recorder) as Arc<dyn cox_tools::OutputSink>,
-            relay: Arc::new(SessionRelay { dispatch: Arc::clone(self), call, cancel: cancel.clone() }),
+            relay: Arc::new(SessionRelay {
+                dispatch: Arc::clone(self),
+                call,
+                cancel: cancel.clone(),
+            }),
             may_read: Arc::new(move |path: &Path| !rules.denies_read(path)),
         }
     }
@@ -270,10 +295,21 @@ impl Dispatch {
     async fn record(&self, asked: Asked, ended: Ended, recorder: &Recorder) -> ToolResult {
         let (output, failure) = match ended.output {
             Ok(output) => (output, None),
-            Err(problem) => (ToolOutput { is_error: true, ..ToolOutput::default() }, Some(problem)),
+            Err(problem) => (
+                ToolOutput {
+                    is_error: true,
+                    ..ToolOutput::default()
+                },
+                Some(problem),
+            ),
         };
         let text = failure.as_deref().unwrap_or(&output.text);
-        let Recorded { visible, bytes, archive, secrets } = recorder.finish(text);
+        let Recorded {
+            visible,
+            bytes,
+            archive,
+            secrets,
+        } = recorder.finish(text);
         if secrets > 0 {
             self.tell(Event::Notice {
                 level: cox_protocol::Level::Security,
@@ -287,7 +323,10 @@ impl Dispatch {
         let images: Vec<ImageData> = output
             .images
             .into_iter()
-            .map(|image| ImageData { media_type: image.media_type, base64: image.base64 })
+            .map(|image| ImageData {
+                media_type: image.media_type,
+                base64: image.base64,
+            })
             .collect();
         self.tell(Event::ToolDone(ToolDone {
             call: asked.call,
@@ -335,11 +374,19 @@ impl Dispatch {
 
 impl Ended {
     fn not_run(problem: impl Into<String>) -> Self {
-        Self { output: Err(problem.into()), denied: false, ran_for: Duration::ZERO }
+        Self {
+            output: Err(problem.into()),
+            denied: false,
+            ran_for: Duration::ZERO,
+        }
     }
 
     fn denied(told: String) -> Self {
-        Self { output: Err(told), denied: true, ran_for: Duration::ZERO }
+        Self {
+            output: Err(told),
+            denied: true,
+            ran_for: Duration::ZERO,
+        }
     }
 }
 
@@ -363,5 +410,10 @@ fn read_arguments(tool: &dyn Tool, text: &str) -> Result<Value, String> {
 
 /// Says who decided, for the record.
 pub(crate) fn decided(call: CallId, allowed: bool, by: DecidedBy, reason: String) -> Event {
-    Event::ApprovalDecided { call, allowed, by, reason }
+    Event::ApprovalDecided {
+        call,
+        allowed,
+        by,
+        reason,
+    }
 }

@@ -95,7 +95,11 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
     };
     tokio::spawn(forward(command_receiver, wake));
     tokio::spawn(engine.run(opening));
-    Ok(Handle { session, commands, events })
+    Ok(Handle {
+        session,
+        commands,
+        events,
+    })
 }
 
 /// Carries commands into the inbox until the surface is gone.
@@ -150,7 +154,12 @@ fn opening_events(
         session,
         version: spec.version.clone(),
         cwd: spec.cwd.display().to_string(),
-        roots: spec.roots.readable.iter().map(|root| root.display().to_string()).collect(),
+        roots: spec
+            .roots
+            .readable
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect(),
         provider: spec.provider.name().to_owned(),
         model: spec.provider.model().to_owned(),
         mode,
@@ -158,9 +167,14 @@ fn opening_events(
         sandbox: spec.sandbox.clone(),
         resumed: spec.resume.is_some(),
     });
-    let notice = |text: String| Event::Notice { level: Level::Warning, text: Untrusted::new(text) };
+    let notice = |text: String| Event::Notice {
+        level: Level::Warning,
+        text: Untrusted::new(text),
+    };
     if skipped > 0 {
-        events.push(notice(format!("{skipped} damaged line(s) of the session's record were skipped")));
+        events.push(notice(format!(
+            "{skipped} damaged line(s) of the session's record were skipped"
+        )));
     }
     let built = prefix::build(&spec.instructions, &spec.tools);
     match &state.prefix {
@@ -169,7 +183,12 @@ fn opening_events(
             events.push(built);
         }
         Some(recorded) => {
-            if let Event::PrefixBuilt { system, tools_digest, .. } = &built {
+            if let Event::PrefixBuilt {
+                system,
+                tools_digest,
+                ..
+            } = &built
+            {
                 if *system != recorded.system {
                     events.push(notice(
                         "the instruction files or the system prompt changed since this session began; \
@@ -217,7 +236,9 @@ impl Engine {
                     return;
                 }
             }
-            let Some(wake) = self.inbox.recv().await else { return };
+            let Some(wake) = self.inbox.recv().await else {
+                return;
+            };
             match wake {
                 Wake::SurfaceGone | Wake::Command(Command::Shutdown) => return,
                 Wake::Command(command) => {
@@ -250,7 +271,10 @@ impl Engine {
     pub(crate) async fn set_mode(&mut self, mode: Mode) -> Result<(), StoreError> {
         if mode == Mode::Bypass {
             return self
-                .notice(Level::Security, "`bypass` comes only by the flag `--permission-mode`")
+                .notice(
+                    Level::Security,
+                    "`bypass` comes only by the flag `--permission-mode`",
+                )
                 .await;
         }
         self.dispatch.judge().mode = mode;
@@ -258,7 +282,12 @@ impl Engine {
     }
 
     pub(crate) async fn notice(&mut self, level: Level, text: &str) -> Result<(), StoreError> {
-        self.journal.emit(Event::Notice { level, text: Untrusted::new(text) }).await
+        self.journal
+            .emit(Event::Notice {
+                level,
+                text: Untrusted::new(text),
+            })
+            .await
     }
 
     /// Tells of a record that failed. What was shown before is on disk; this alone is not.
@@ -271,6 +300,8 @@ impl Engine {
             ),
         };
         let turn = self.journal.state.turn;
-        self.journal.show_unrecorded(Event::TurnDone { turn, stop }).await;
+        self.journal
+            .show_unrecorded(Event::TurnDone { turn, stop })
+            .await;
     }
 }

@@ -15,7 +15,11 @@ pub(crate) struct Journal {
 
 impl Journal {
     pub(crate) fn new(rollout: Rollout, surface: mpsc::Sender<Event>, state: State) -> Self {
-        Self { rollout, surface, state }
+        Self {
+            rollout,
+            surface,
+            state,
+        }
     }
 
     /// Records an event and shows it. A surface that is gone is no error: the record goes on.

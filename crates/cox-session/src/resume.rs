@@ -16,7 +16,9 @@ pub(crate) fn repair(state: &State) -> Vec<Event> {
     if !state.partial_text.is_empty() {
         events.push(Event::ItemAdded {
             item: Item::Assistant {
-                blocks: vec![AssistantBlock::Text { text: state.partial_text.clone() }],
+                blocks: vec![AssistantBlock::Text {
+                    text: state.partial_text.clone(),
+                }],
                 complete: false,
             },
         });
@@ -27,6 +29,9 @@ pub(crate) fn repair(state: &State) -> Vec<Event> {
             },
         });
     }
-    events.push(Event::TurnDone { turn: state.turn, stop: StopReason::Interrupted });
+    events.push(Event::TurnDone {
+        turn: state.turn,
+        stop: StopReason::Interrupted,
+    });
     events
 }

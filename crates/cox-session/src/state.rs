@@ -54,9 +54,15 @@ impl State {
             Event::SessionStarted { mode, .. } | Event::ModeChanged { mode } => {
                 self.mode = Some(*mode);
             }
-            Event::PrefixBuilt { system, tools_digest, .. } => {
-                self.prefix =
-                    Some(Prefix { system: system.clone(), tools_digest: tools_digest.clone() });
+            Event::PrefixBuilt {
+                system,
+                tools_digest,
+                ..
+            } => {
+                self.prefix = Some(Prefix {
+                    system: system.clone(),
+                    tools_digest: tools_digest.clone(),
+                });
             }
             Event::TurnStarted { turn } => {
                 self.turn = *turn;
@@ -148,7 +154,11 @@ impl State {
     }
 
     fn unfinished_text(&self, call: CallId, why: &str) -> String {
-        match self.printed.get(&call).filter(|printed| !printed.is_empty()) {
+        match self
+            .printed
+            .get(&call)
+            .filter(|printed| !printed.is_empty())
+        {
             Some(printed) => {
                 format!("{why}; it may have taken effect. what it had printed:\n{printed}")
             }

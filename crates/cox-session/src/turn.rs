@@ -50,9 +50,16 @@ impl Engine {
         let images = prompt
             .images
             .into_iter()
-            .map(|image| ImageData { media_type: image.media_type, base64: image.base64 })
+            .map(|image| ImageData {
+                media_type: image.media_type,
+                base64: image.base64,
+            })
             .collect();
-        let item = Item::User { context, text, images };
+        let item = Item::User {
+            context,
+            text,
+            images,
+        };
         self.journal.emit(Event::ItemAdded { item }).await
     }
 
@@ -76,22 +83,29 @@ impl Engine {
                         false => return Ok(failed(&error)),
                     }
                 }
-                Err(error) if error.kind == ErrorKind::Cancelled => return Ok(StopReason::Interrupted),
+                Err(error) if error.kind == ErrorKind::Cancelled => {
+                    return Ok(StopReason::Interrupted);
+                }
                 Err(error) => return Ok(failed(&error)),
             };
             let stop = reply.stop.clone();
             let calls = self.commit(reply).await?;
             match stop {
                 Stop::Cancelled => {
-                    self.record_unrun(&calls, "interrupted before this call ran").await?;
+                    self.record_unrun(&calls, "interrupted before this call ran")
+                        .await?;
                     return Ok(StopReason::Interrupted);
                 }
                 Stop::Refusal(detail) => {
-                    self.record_unrun(&calls, "not run: the model refused").await?;
-                    return Ok(StopReason::Refusal { detail: self.redactor.redact(&detail).text.into_owned() });
+                    self.record_unrun(&calls, "not run: the model refused")
+                        .await?;
+                    return Ok(StopReason::Refusal {
+                        detail: self.redactor.redact(&detail).text.into_owned(),
+                    });
                 }
                 Stop::Broken(_) | Stop::MaxTokens if continuations == MAX_CONTINUATIONS => {
-                    self.record_unrun(&calls, "not run: the answer was cut before its end").await?;
+                    self.record_unrun(&calls, "not run: the answer was cut before its end")
+                        .await?;
                     return Ok(StopReason::Error {
                         who: "provider".to_owned(),
                         message: format!(
@@ -105,7 +119,9 @@ impl Engine {
                     continuations += 1;
                     self.continue_cut(&calls, &stop).await?;
                 }
-                Stop::EndTurn | Stop::ToolUse if calls.is_empty() => return Ok(StopReason::EndTurn),
+                Stop::EndTurn | Stop::ToolUse if calls.is_empty() => {
+                    return Ok(StopReason::EndTurn);
+                }
                 Stop::EndTurn | Stop::ToolUse => {
                     continuations = 0;
                     self.dispatch_calls(calls, cancel).await?;
@@ -115,18 +131,29 @@ impl Engine {
                 }
             }
         }
-        Ok(StopReason::MaxTurns { limit: self.limits.max_turns })
+        Ok(StopReason::MaxTurns {
+            limit: self.limits.max_turns,
+        })
     }
 
     /// Asks the model to go on after an answer that was cut.
     async fn continue_cut(&mut self, calls: &[Asked], stop: &Stop) -> Result<(), StoreError> {
         let reason = cut_reason(stop);
-        self.notice(Level::Warning, &format!("the answer was cut: {reason}; asking for the rest")).await?;
-        self.record_unrun(calls, "not run: the answer was cut before its end").await?;
+        self.notice(
+            Level::Warning,
+            &format!("the answer was cut: {reason}; asking for the rest"),
+        )
+        .await?;
+        self.record_unrun(calls, "not run: the answer was cut before its end")
+            .await?;
         let context = vec![format!(
             "Your last answer was cut off ({reason}). Go on from where it stopped, in smaller steps; send calls that were not run again."
         )];
-        let item = Item::User { context, text: String::new(), images: Vec::new() };
+        let item = Item::User {
+            context,
+            text: String::new(),
+            images: Vec::new(),
+        };
         self.journal.emit(Event::ItemAdded { item }).await
     }
 
@@ -137,7 +164,10 @@ impl Engine {
         cancel: &CancellationToken,
     ) -> Result<(), StoreError> {
         let order: Vec<CallId> = calls.iter().map(|asked| asked.call).collect();
-        let prepared: Vec<_> = calls.into_iter().map(|asked| self.dispatch.prepare(asked)).collect();
+        let prepared: Vec<_> = calls
+            .into_iter()
+            .map(|asked| self.dispatch.prepare(asked))
+            .collect();
         for call in &prepared {
             self.journal.emit(self.dispatch.announce(call)).await?;
         }
@@ -157,7 +187,10 @@ impl Engine {
         while let Ok(wake) = self.inbox.try_recv() {
             self.wake(wake, cancel).await?;
         }
-        let mut unknown = self.journal.state.results_so_far("the call was dropped inside cox");
+        let mut unknown = self
+            .journal
+            .state
+            .results_so_far("the call was dropped inside cox");
         let results = order
             .into_iter()
             .filter_map(|call| {
@@ -167,7 +200,11 @@ impl Engine {
                 })
             })
             .collect();
-        self.journal.emit(Event::ItemAdded { item: Item::ToolResults { results } }).await
+        self.journal
+            .emit(Event::ItemAdded {
+                item: Item::ToolResults { results },
+            })
+            .await
     }
 
     /// Answers calls that will not run, so that the conversation stays valid.
@@ -186,7 +223,11 @@ impl Engine {
                 archive: None,
             })
             .collect();
-        self.journal.emit(Event::ItemAdded { item: Item::ToolResults { results } }).await
+        self.journal
+            .emit(Event::ItemAdded {
+                item: Item::ToolResults { results },
+            })
+            .await
     }
 
     /// Takes one wake-up while a turn runs.
@@ -201,7 +242,11 @@ impl Engine {
         }
     }
 
-    async fn command(&mut self, command: Command, cancel: &CancellationToken) -> Result<(), StoreError> {
+    async fn command(
+        &mut self,
+        command: Command,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
         match command {
             Command::UserTurn { text, images } => self.waiting.push_back(Prompt { text, images }),
             Command::Approve { call, decision } => {
@@ -236,7 +281,9 @@ fn cut_reason(stop: &Stop) -> String {
     match stop {
         Stop::Broken(reason) => untrusted_text::terminal::one_line(reason, 200),
         Stop::MaxTokens => "the cap on one answer was reached".to_owned(),
-        Stop::EndTurn | Stop::ToolUse | Stop::Refusal(_) | Stop::Cancelled => "it ended early".to_owned(),
+        Stop::EndTurn | Stop::ToolUse | Stop::Refusal(_) | Stop::Cancelled => {
+            "it ended early".to_owned()
+        }
     }
 }
 
@@ -251,5 +298,8 @@ fn failed(error: &llm::Error) -> StopReason {
         | ErrorKind::Malformed
         | ErrorKind::Cancelled => "provider",
     };
-    StopReason::Error { who: who.to_owned(), message: error.message.clone() }
+    StopReason::Error {
+        who: who.to_owned(),
+        message: error.message.clone(),
+    }
 }

@@ -53,7 +53,9 @@ fn plain(request: &Request) -> u64 {
             Block::Text(text) => bytes += text.len(),
             Block::Image(_) => images += 1,
             Block::Call { name, input, .. } => bytes += name.len() + input.len() + 40,
-            Block::Result { text, images: more, .. } => {
+            Block::Result {
+                text, images: more, ..
+            } => {
                 bytes += text.len() + 40;
                 images += more.len();
             }

@@ -8,8 +8,10 @@ use crate::state::State;
 /// Returns the calls whose results may become pointers, oldest first: those outside the last `keep_turns` turns that would
 /// shrink by it. `keep_turns` 0 leaves only the results of the last message alone.
 pub(crate) fn candidates(state: &State, keep_turns: u32) -> Vec<CallId> {
-    let last_results =
-        state.items.iter().rposition(|item| matches!(item, Item::ToolResults { .. }));
+    let last_results = state
+        .items
+        .iter()
+        .rposition(|item| matches!(item, Item::ToolResults { .. }));
     let end = match keep_turns {
         0 => last_results.unwrap_or(0),
         keep => {

@@ -39,10 +39,14 @@ pub(crate) fn build(instructions: &Instructions, tools: &[Arc<dyn Tool>]) -> Eve
 /// Returns the tools of a request: the core ones in their order, then the discovered ones in theirs.
 pub(crate) fn tool_defs(tools: &[Arc<dyn Tool>], discovered: &[String]) -> Vec<ToolDef> {
     let core = tools.iter().filter(|tool| !tool.spec().deferred);
-    let joined = discovered
-        .iter()
-        .filter_map(|name| tools.iter().find(|tool| tool.spec().deferred && tool.spec().name == name));
-    core.chain(joined).map(|tool| tool_def(tool.as_ref())).collect()
+    let joined = discovered.iter().filter_map(|name| {
+        tools
+            .iter()
+            .find(|tool| tool.spec().deferred && tool.spec().name == name)
+    });
+    core.chain(joined)
+        .map(|tool| tool_def(tool.as_ref()))
+        .collect()
 }
 
 fn tool_def(tool: &dyn Tool) -> ToolDef {

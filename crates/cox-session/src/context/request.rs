@@ -25,17 +25,29 @@ pub(crate) fn build(state: &State, config: &RequestConfig<'_>) -> Request {
     let mut messages: Vec<Message> = Vec::new();
     for item in &state.items {
         let (role, blocks) = match item {
-            Item::User { context, text, images } => (Role::User, user_blocks(context, text, images)),
-            Item::Assistant { blocks, complete } => (Role::Assistant, assistant_blocks(blocks, *complete)),
+            Item::User {
+                context,
+                text,
+                images,
+            } => (Role::User, user_blocks(context, text, images)),
+            Item::Assistant { blocks, complete } => {
+                (Role::Assistant, assistant_blocks(blocks, *complete))
+            }
             Item::ToolResults { results } => (
                 Role::User,
-                results.iter().map(|result| result_block(result, &state.compacted)).collect(),
+                results
+                    .iter()
+                    .map(|result| result_block(result, &state.compacted))
+                    .collect(),
             ),
         };
         push(&mut messages, role, blocks);
     }
     mark_breakpoints(&mut messages);
-    let system = state.prefix.as_ref().map_or(&[][..], |prefix| &prefix.system);
+    let system = state
+        .prefix
+        .as_ref()
+        .map_or(&[][..], |prefix| &prefix.system);
     Request {
         system: system
             .iter()
@@ -60,13 +72,22 @@ fn push(messages: &mut Vec<Message>, role: Role, blocks: Vec<Block>) {
     }
     match messages.last_mut() {
         Some(last) if last.role == role => last.blocks.extend(blocks),
-        _ => messages.push(Message { role, blocks, cache_breakpoint: false }),
+        _ => messages.push(Message {
+            role,
+            blocks,
+            cache_breakpoint: false,
+        }),
     }
 }
 
 /// Lets the cache end after the last message and after the user message before it, which the last request ended with.
 fn mark_breakpoints(messages: &mut [Message]) {
-    for message in messages.iter_mut().rev().filter(|message| message.role == Role::User).take(2) {
+    for message in messages
+        .iter_mut()
+        .rev()
+        .filter(|message| message.role == Role::User)
+        .take(2)
+    {
         message.cache_breakpoint = true;
     }
 }
@@ -85,9 +106,16 @@ fn assistant_blocks(blocks: &[AssistantBlock], complete: bool) -> Vec<Block> {
         .iter()
         .filter_map(|block| match block {
             AssistantBlock::Text { text } => Some(Block::Text(text.clone())),
-            AssistantBlock::Call { wire_id, name, input, .. } => {
-                Some(Block::Call { id: wire_id.clone(), name: name.clone(), input: input.clone() })
-            }
+            AssistantBlock::Call {
+                wire_id,
+                name,
+                input,
+                ..
+            } => Some(Block::Call {
+                id: wire_id.clone(),
+                name: name.clone(),
+                input: input.clone(),
+            }),
             AssistantBlock::Opaque { wire, model, json } => Some(Block::Opaque(OpaqueBlock {
                 wire: from_wire_name(wire)?,
                 model: model.clone(),
@@ -121,7 +149,8 @@ fn result_block(result: &ToolResult, compacted: &HashSet<CallId>) -> Block {
 
 /// What stands for a result that was left out to make room.
 pub(crate) fn pointer(result: &ToolResult) -> String {
-    let first_line = untrusted_text::terminal::one_line(result.text.lines().next().unwrap_or_default(), 120);
+    let first_line =
+        untrusted_text::terminal::one_line(result.text.lines().next().unwrap_or_default(), 120);
     let images = match result.images.len() {
         0 => String::new(),
         n => format!(" and {n} image(s)"),
@@ -139,7 +168,10 @@ pub(crate) fn pointer(result: &ToolResult) -> String {
 }
 
 fn to_image(image: &ImageData) -> Image {
-    Image { media_type: image.media_type.clone(), base64: image.base64.clone() }
+    Image {
+        media_type: image.media_type.clone(),
+        base64: image.base64.clone(),
+    }
 }
 
 /// Returns the name a wire has in a stored item.
@@ -152,5 +184,7 @@ pub(crate) fn wire_name(wire: Wire) -> &'static str {
 }
 
 fn from_wire_name(name: &str) -> Option<Wire> {
-    [Wire::Messages, Wire::Responses, Wire::Chat].into_iter().find(|wire| wire_name(*wire) == name)
+    [Wire::Messages, Wire::Responses, Wire::Chat]
+        .into_iter()
+        .find(|wire| wire_name(*wire) == name)
 }

@@ -42,7 +42,8 @@ impl Dispatch {
         let why = verdict.why.text();
         match verdict.decision {
             Decision::Allow => {
-                self.tell(decided(asked.call, true, DecidedBy::Engine, why)).await;
+                self.tell(decided(asked.call, true, DecidedBy::Engine, why))
+                    .await;
                 Leave::Given
             }
             Decision::Deny => self.refuse(asked, DecidedBy::Engine, why).await,
@@ -60,14 +61,21 @@ impl Dispatch {
         let why = verdict.why.text();
         match self.put_to_person(asked, subject, verdict, cancel).await {
             Asking::Answered(protocol::Decision::Allow) => {
-                self.tell(decided(asked.call, true, DecidedBy::Person, "allowed once".into())).await;
+                self.tell(decided(
+                    asked.call,
+                    true,
+                    DecidedBy::Person,
+                    "allowed once".into(),
+                ))
+                .await;
                 Leave::Given
             }
             Asking::Answered(protocol::Decision::AllowForSession) => {
                 let grants = Grants::for_subject(subject, &self.anchors);
                 let reason = format!("allowed for the session: {}", grants.join(", "));
                 self.judge().grants.add(&grants, &self.anchors);
-                self.tell(decided(asked.call, true, DecidedBy::Person, reason)).await;
+                self.tell(decided(asked.call, true, DecidedBy::Person, reason))
+                    .await;
                 Leave::Given
             }
             Asking::Answered(protocol::Decision::Deny { reason }) => {
@@ -75,9 +83,12 @@ impl Dispatch {
                 self.refuse(asked, DecidedBy::Person, reason).await
             }
             Asking::Nobody(nobody) => {
-                self.refuse(asked, DecidedBy::Nobody, format!("{why}; {nobody}")).await
+                self.refuse(asked, DecidedBy::Nobody, format!("{why}; {nobody}"))
+                    .await
             }
-            Asking::Cancelled => Leave::Refused { told: "cancelled before it was allowed".into() },
+            Asking::Cancelled => Leave::Refused {
+                told: "cancelled before it was allowed".into(),
+            },
         }
     }
 
@@ -155,7 +166,12 @@ impl Relay for SessionRelay {
         };
         dispatch.questions.close(self.call);
         let answered = matches!(outcome, Answer::Text(_));
-        dispatch.tell(Event::QuestionAnswered { call: self.call, answered }).await;
+        dispatch
+            .tell(Event::QuestionAnswered {
+                call: self.call,
+                answered,
+            })
+            .await;
         outcome
     }
 }

@@ -85,7 +85,9 @@ impl Recorder {
         let view = std::mem::replace(&mut inner.view, HeadTail::new(self.shape.max_bytes));
         let archive = std::mem::replace(
             &mut inner.archive,
-            Err(StoreError::NotFound("the output is already recorded".to_owned())),
+            Err(StoreError::NotFound(
+                "the output is already recorded".to_owned(),
+            )),
         );
         drop(inner);
         let bytes = view.bytes() as u64;
@@ -103,7 +105,12 @@ impl Recorder {
             )),
             (_, None) => {}
         }
-        Recorded { visible, bytes, archive: archived.ok(), secrets }
+        Recorded {
+            visible,
+            bytes,
+            archive: archived.ok(),
+            secrets,
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -120,7 +127,10 @@ impl Recorder {
             return;
         }
         let text = String::from_utf8_lossy(&inner.unshown[..whole]).into_owned();
-        let event = Event::ToolOutput { call: self.call, text: Untrusted::new(text) };
+        let event = Event::ToolOutput {
+            call: self.call,
+            text: Untrusted::new(text),
+        };
         if self.inbox.try_send(Wake::Call(event)).is_ok() {
             inner.unshown.drain(..whole);
         }

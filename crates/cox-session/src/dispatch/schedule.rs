@@ -40,13 +40,24 @@ impl Footprint {
 
     /// Returns the footprint of a call that does nothing.
     pub(super) fn nothing() -> Self {
-        Self::Paths { read: Vec::new(), changed: Vec::new() }
+        Self::Paths {
+            read: Vec::new(),
+            changed: Vec::new(),
+        }
     }
 
     fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Paths { read, changed }, Self::Paths { read: other_read, changed: other_changed }) => {
-                overlap(changed, other_changed) || overlap(changed, other_read) || overlap(read, other_changed)
+            (
+                Self::Paths { read, changed },
+                Self::Paths {
+                    read: other_read,
+                    changed: other_changed,
+                },
+            ) => {
+                overlap(changed, other_changed)
+                    || overlap(changed, other_read)
+                    || overlap(read, other_changed)
             }
             (Self::Everything, _) | (_, Self::Everything) => true,
         }
@@ -89,7 +100,10 @@ pub(super) fn turns(footprints: &[Footprint]) -> Vec<Turn> {
             .filter(|(earlier, _)| earlier.conflicts(footprint))
             .map(|(_, turn)| turn.ended.subscribe())
             .collect();
-        turns.push(Turn { before, ended: watch::Sender::new(false) });
+        turns.push(Turn {
+            before,
+            ended: watch::Sender::new(false),
+        });
     }
     turns
 }
@@ -100,34 +114,65 @@ mod tests {
 
     fn paths(read: &[&str], changed: &[&str]) -> Footprint {
         let own = |list: &[&str]| list.iter().map(PathBuf::from).collect();
-        Footprint::Paths { read: own(read), changed: own(changed) }
+        Footprint::Paths {
+            read: own(read),
+            changed: own(changed),
+        }
     }
 
     /// For each call, how many earlier calls it waits for.
     fn check(footprints: &[Footprint], waits: &[usize]) {
-        let found: Vec<usize> = turns(footprints).iter().map(|turn| turn.before.len()).collect();
+        let found: Vec<usize> = turns(footprints)
+            .iter()
+            .map(|turn| turn.before.len())
+            .collect();
         assert_eq!(found, waits);
     }
 
     #[test]
     fn reads_run_side_by_side() {
-        check(&[paths(&["/w/a"], &[]), paths(&["/w/a"], &[]), paths(&["/w"], &[])], &[0, 0, 0]);
+        check(
+            &[
+                paths(&["/w/a"], &[]),
+                paths(&["/w/a"], &[]),
+                paths(&["/w"], &[]),
+            ],
+            &[0, 0, 0],
+        );
     }
 
     #[test]
     fn calls_on_the_same_file_run_in_order() {
-        check(&[paths(&[], &["/w/a"]), paths(&[], &["/w/a"]), paths(&["/w/a"], &[])], &[0, 1, 2]);
+        check(
+            &[
+                paths(&[], &["/w/a"]),
+                paths(&[], &["/w/a"]),
+                paths(&["/w/a"], &[]),
+            ],
+            &[0, 1, 2],
+        );
     }
 
     #[test]
     fn a_search_waits_for_an_edit_below_its_folder() {
-        check(&[paths(&[], &["/w/src/a"]), paths(&["/w"], &[]), paths(&["/w/srcs"], &[])], &[0, 1, 0]);
+        check(
+            &[
+                paths(&[], &["/w/src/a"]),
+                paths(&["/w"], &[]),
+                paths(&["/w/srcs"], &[]),
+            ],
+            &[0, 1, 0],
+        );
     }
 
     #[test]
     fn an_exclusive_call_waits_for_all_and_all_wait_for_it() {
         check(
-            &[paths(&["/w/a"], &[]), Footprint::Everything, Footprint::nothing()],
+            &[
+                paths(&["/w/a"], &[]),
+                Footprint::Everything,
+                Footprint::nothing(),
+            ],
             &[0, 1, 1],
         );
     }

@@ -11,7 +11,10 @@ use cox_store::StoreError;
 use llm::{Block, Observer, Reply, Request, Stop};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use untrusted_text::{Untrusted, redact::{Redactor, StreamRedactor}};
+use untrusted_text::{
+    Untrusted,
+    redact::{Redactor, StreamRedactor},
+};
 
 use crate::{context::request::wire_name, dispatch::Asked, engine::Engine, inbox::Wake};
 
@@ -24,7 +27,9 @@ impl Engine {
     ) -> Result<Result<Reply, llm::Error>, StoreError> {
         let started = Instant::now();
         let arrived = Arc::new(Arrived::default());
-        let mut observer = Listener { arrived: Arc::clone(&arrived) };
+        let mut observer = Listener {
+            arrived: Arc::clone(&arrived),
+        };
         let provider = Arc::clone(&self.provider);
         let answer = provider.stream(request, &mut observer, cancel);
         tokio::pin!(answer);
@@ -47,7 +52,11 @@ impl Engine {
         Ok(reply)
     }
 
-    async fn stream_wake(&mut self, wake: Wake, cancel: &CancellationToken) -> Result<(), StoreError> {
+    async fn stream_wake(
+        &mut self,
+        wake: Wake,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
         match wake {
             // A late word of a call of an earlier answer, which is recorded already.
             Wake::Call(_) => Ok(()),
@@ -65,10 +74,18 @@ impl Engine {
     }
 
     /// Writes the ledger row of a request.
-    async fn account(&mut self, request: &Request, reply: &Reply, took: Duration) -> Result<(), StoreError> {
+    async fn account(
+        &mut self,
+        request: &Request,
+        reply: &Reply,
+        took: Duration,
+    ) -> Result<(), StoreError> {
         let usage = reply.usage;
-        self.estimator.learn(request, usage.input + usage.cache_read + usage.cache_write);
-        let cost = self.price.map(|price| Money(llm::catalog::cost(&usage, &price)));
+        self.estimator
+            .learn(request, usage.input + usage.cache_read + usage.cache_write);
+        let cost = self
+            .price
+            .map(|price| Money(llm::catalog::cost(&usage, &price)));
         let event = Event::Usage {
             turn: self.journal.state.turn,
             provider: self.provider.name().to_owned(),
@@ -88,26 +105,46 @@ impl Engine {
 
     /// *Commit*: the answer becomes an item; its calls are returned as the model wrote them.
     pub(super) async fn commit(&mut self, reply: Reply) -> Result<Vec<Asked>, StoreError> {
-        let complete = !matches!(reply.stop, Stop::Cancelled | Stop::Broken(_) | Stop::MaxTokens);
+        let complete = !matches!(
+            reply.stop,
+            Stop::Cancelled | Stop::Broken(_) | Stop::MaxTokens
+        );
         let mut calls = Vec::new();
-        let blocks: Vec<AssistantBlock> =
-            reply.blocks.into_iter().filter_map(|block| self.to_item_block(block, &mut calls)).collect();
+        let blocks: Vec<AssistantBlock> = reply
+            .blocks
+            .into_iter()
+            .filter_map(|block| self.to_item_block(block, &mut calls))
+            .collect();
         if !blocks.is_empty() || !complete {
-            self.journal.emit(Event::ItemAdded { item: Item::Assistant { blocks, complete } }).await?;
+            self.journal
+                .emit(Event::ItemAdded {
+                    item: Item::Assistant { blocks, complete },
+                })
+                .await?;
         }
         Ok(calls)
     }
 
     fn to_item_block(&self, block: Block, calls: &mut Vec<Asked>) -> Option<AssistantBlock> {
         match block {
-            Block::Text(text) => {
-                (!text.is_empty()).then(|| AssistantBlock::Text { text: self.redactor.redact(&text).text.into_owned() })
-            }
+            Block::Text(text) => (!text.is_empty()).then(|| AssistantBlock::Text {
+                text: self.redactor.redact(&text).text.into_owned(),
+            }),
             Block::Call { id, name, input } => {
                 let call = CallId::generate();
                 let kept = self.redactor.redact(&input).text.into_owned();
-                calls.push(Asked { call, wire_id: id.clone(), name: name.clone(), input });
-                Some(AssistantBlock::Call { call, wire_id: id, name, input: kept })
+                calls.push(Asked {
+                    call,
+                    wire_id: id.clone(),
+                    name: name.clone(),
+                    input,
+                });
+                Some(AssistantBlock::Call {
+                    call,
+                    wire_id: id,
+                    name,
+                    input: kept,
+                })
             }
             // A block that goes back unchanged cannot be redacted: one that holds a secret is left out.
             Block::Opaque(block) => {
@@ -127,7 +164,11 @@ impl Engine {
 enum Piece {
     Text(String),
     Thinking(String),
-    Retrying { reason: String, attempt: u32, after: Duration },
+    Retrying {
+        reason: String,
+        attempt: u32,
+        after: Duration,
+    },
 }
 
 /// Pieces that arrived and are not shown yet. Unbounded, but the provider is polled only while this is emptied.
@@ -139,12 +180,18 @@ struct Arrived {
 
 impl Arrived {
     fn push(&self, piece: Piece) {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).push_back(piece);
+        self.pieces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(piece);
         self.notify.notify_one();
     }
 
     fn pop(&self) -> Option<Piece> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        self.pieces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front()
     }
 }
 
@@ -162,7 +209,11 @@ impl Observer for Listener {
     }
 
     fn retrying(&mut self, reason: &str, attempt: u32, after: Duration) {
-        self.arrived.push(Piece::Retrying { reason: reason.to_owned(), attempt, after });
+        self.arrived.push(Piece::Retrying {
+            reason: reason.to_owned(),
+            attempt,
+            after,
+        });
     }
 }
 
@@ -184,7 +235,11 @@ impl Shown {
         match piece {
             Piece::Text(piece) => text_event(self.text.push(piece.as_bytes())),
             Piece::Thinking(piece) => thinking_event(self.thinking.push(piece.as_bytes())),
-            Piece::Retrying { reason, attempt, after } => Some(Event::Retrying {
+            Piece::Retrying {
+                reason,
+                attempt,
+                after,
+            } => Some(Event::Retrying {
                 reason,
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
@@ -210,6 +265,7 @@ fn thinking_event(bytes: Vec<u8>) -> Option<Event> {
 
 /// The pieces of an answer are whole characters, and the redactor cuts only between them.
 fn shown_text(bytes: Vec<u8>) -> Option<Untrusted> {
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     (!text.is_empty()).then(|| Untrusted::new(text))
 }

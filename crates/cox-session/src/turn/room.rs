@@ -30,7 +30,8 @@ impl Engine {
             return Ok(Ok(request));
         }
         for keep_turns in [self.limits.keep_turns, 0] {
-            self.replace_results(keep_turns, (limit as f64 * (1.0 - FREED)) as u64).await?;
+            self.replace_results(keep_turns, (limit as f64 * (1.0 - FREED)) as u64)
+                .await?;
             let request = self.build();
             if self.estimator.tokens(&request) <= limit {
                 return Ok(Ok(request));
@@ -83,7 +84,13 @@ impl Engine {
             return Ok(false);
         }
         let after_tokens = before.saturating_sub(freed);
-        self.journal.emit(Event::Compacted { calls, before_tokens: before, after_tokens }).await?;
+        self.journal
+            .emit(Event::Compacted {
+                calls,
+                before_tokens: before,
+                after_tokens,
+            })
+            .await?;
         Ok(true)
     }
 

@@ -32,9 +32,14 @@ async fn answer(world: &World, answers: Vec<Decision>) -> Vec<Event> {
     let mut run = world.open();
     run.prompt("go").await;
     for decision in answers {
-        let asked =
-            run.until("an approval", |event| matches!(event, Event::ApprovalRequired { .. })).await;
-        let Event::ApprovalRequired { call, .. } = asked else { unreachable!() };
+        let asked = run
+            .until("an approval", |event| {
+                matches!(event, Event::ApprovalRequired { .. })
+            })
+            .await;
+        let Event::ApprovalRequired { call, .. } = asked else {
+            unreachable!()
+        };
         run.send(Command::Approve { call, decision }).await;
     }
     assert_eq!(run.turn_end().await, StopReason::EndTurn);
@@ -45,7 +50,10 @@ async fn answer(world: &World, answers: Vec<Decision>) -> Vec<Event> {
 async fn a_person_allows_once_and_is_asked_again() {
     let world = asking_world();
     let events = answer(&world, vec![Decision::Allow, Decision::Allow]).await;
-    assert_eq!(decisions(&events), [(true, DecidedBy::Person), (true, DecidedBy::Person)]);
+    assert_eq!(
+        decisions(&events),
+        [(true, DecidedBy::Person), (true, DecidedBy::Person)]
+    );
     assert_eq!(world.change.log.lock().unwrap().len(), 4);
 }
 
@@ -53,19 +61,30 @@ async fn a_person_allows_once_and_is_asked_again() {
 async fn a_session_grant_covers_the_same_file_from_then_on() {
     let world = asking_world();
     let events = answer(&world, vec![Decision::AllowForSession]).await;
-    assert_eq!(decisions(&events), [(true, DecidedBy::Person), (true, DecidedBy::Engine)]);
+    assert_eq!(
+        decisions(&events),
+        [(true, DecidedBy::Person), (true, DecidedBy::Engine)]
+    );
 }
 
 #[tokio::test]
 async fn a_refusal_reaches_the_model_with_its_reason() {
     let world = asking_world();
-    let no = || Decision::Deny { reason: Some("not this file".into()) };
+    let no = || Decision::Deny {
+        reason: Some("not this file".into()),
+    };
     let events = answer(&world, vec![no(), no()]).await;
     assert_eq!(decisions(&events), [(false, DecidedBy::Person); 2]);
     assert!(world.change.log.lock().unwrap().is_empty());
-    let Item::ToolResults { results } = &crate::harness::items(&events)[2] else { panic!() };
+    let Item::ToolResults { results } = &crate::harness::items(&events)[2] else {
+        panic!()
+    };
     assert!(results[0].is_error);
-    assert!(results[0].text.starts_with("denied: not this file"), "{}", results[0].text);
+    assert!(
+        results[0].text.starts_with("denied: not this file"),
+        "{}",
+        results[0].text
+    );
 }
 
 #[tokio::test]
@@ -98,10 +117,17 @@ async fn an_open_approval_holds_up_only_its_own_call() {
     world.approver = Approver::Surface;
     let mut run = world.open();
     run.prompt("go").await;
-    run.until("the read's end", |event| matches!(event, Event::ToolDone(_))).await;
+    run.until("the read's end", |event| {
+        matches!(event, Event::ToolDone(_))
+    })
+    .await;
     assert_eq!(world.look.log.lock().unwrap().len(), 2);
     let call = run.call_named("waits");
-    run.send(Command::Approve { call, decision: Decision::Allow }).await;
+    run.send(Command::Approve {
+        call,
+        decision: Decision::Allow,
+    })
+    .await;
     assert_eq!(run.turn_end().await, StopReason::EndTurn);
 }
 
@@ -127,16 +153,30 @@ async fn bypass_cannot_be_switched_on_in_a_session() {
 #[tokio::test]
 async fn a_question_of_a_tool_is_answered_by_the_person() {
     let mut world = World::new(vec![
-        calls(vec![call("a", "look", json!({"id": "x", "ask": "which one?"}))]),
+        calls(vec![call(
+            "a",
+            "look",
+            json!({"id": "x", "ask": "which one?"}),
+        )]),
         says("done"),
     ]);
     world.approver = Approver::Surface;
     let mut run = world.open();
     run.prompt("go").await;
-    let asked = run.until("the question", |event| matches!(event, Event::QuestionAsked { .. })).await;
-    let Event::QuestionAsked { call, question, .. } = asked else { unreachable!() };
+    let asked = run
+        .until("the question", |event| {
+            matches!(event, Event::QuestionAsked { .. })
+        })
+        .await;
+    let Event::QuestionAsked { call, question, .. } = asked else {
+        unreachable!()
+    };
     assert_eq!(question.verbatim(), "which one?");
-    run.send(Command::Answer { call, text: Some("the second".into()) }).await;
+    run.send(Command::Answer {
+        call,
+        text: Some("the second".into()),
+    })
+    .await;
     run.turn_end().await;
     assert_eq!(run.done()[0].visible.verbatim(), "Text(\"the second\")");
 }

@@ -6,12 +6,18 @@ use serde_json::json;
 
 use crate::harness::{World, call, calls, says};
 
-const PRICE: Price =
-    Price { input: 2_000_000, output: 10_000_000, cache_read: 200_000, cache_write: 2_500_000 };
+const PRICE: Price = Price {
+    input: 2_000_000,
+    output: 10_000_000,
+    cache_read: 200_000,
+    cache_write: 2_500_000,
+};
 
 fn two_requests() -> World {
-    let mut world =
-        World::new(vec![calls(vec![call("a", "look", json!({"id": "x"}))]), says("fine")]);
+    let mut world = World::new(vec![
+        calls(vec![call("a", "look", json!({"id": "x"}))]),
+        says("fine"),
+    ]);
     world.price = Some(PRICE);
     world
 }
@@ -28,7 +34,15 @@ async fn every_request_has_a_row_with_its_cost() {
         })
         .collect();
     // 100 tokens at 2 dollars and 10 at 10 dollars a million: 300 millionths.
-    let row = (TokenUsage { input: 100, output: 10, cache_read: 0, cache_write: 0 }, Some(Money(300)));
+    let row = (
+        TokenUsage {
+            input: 100,
+            output: 10,
+            cache_read: 0,
+            cache_write: 0,
+        },
+        Some(Money(300)),
+    );
     assert_eq!(rows, [row, row]);
 }
 
@@ -39,7 +53,10 @@ async fn the_cap_stops_the_turn_before_the_next_request() {
     let mut run = world.open();
     assert_eq!(
         run.turn("go").await,
-        StopReason::Budget { spent: Money(300), cap: Money(300) }
+        StopReason::Budget {
+            spent: Money(300),
+            cap: Money(300)
+        }
     );
     assert_eq!(world.request_count(), 1);
 }

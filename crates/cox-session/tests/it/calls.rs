@@ -10,15 +10,25 @@ use crate::harness::{Told, World, call, calls, says, text};
 async fn all_results_go_back_in_one_message_in_call_order() {
     let world = World::new(vec![
         calls(vec![
-            call("a", "look", json!({"id": "slow", "wait": true, "text": "first"})),
+            call(
+                "a",
+                "look",
+                json!({"id": "slow", "wait": true, "text": "first"}),
+            ),
             call("b", "look", json!({"id": "quick", "text": "second"})),
         ]),
         says("fine"),
     ]);
     let mut run = world.open();
     run.prompt("go").await;
-    run.until("the quick call's end", |event| matches!(event, Event::ToolDone(_))).await;
-    assert_eq!(*world.look.log.lock().unwrap(), ["begin slow", "begin quick", "end quick"]);
+    run.until("the quick call's end", |event| {
+        matches!(event, Event::ToolDone(_))
+    })
+    .await;
+    assert_eq!(
+        *world.look.log.lock().unwrap(),
+        ["begin slow", "begin quick", "end quick"]
+    );
     world.look.gate.notify_one();
     assert_eq!(run.turn_end().await, StopReason::EndTurn);
 
@@ -27,13 +37,18 @@ async fn all_results_go_back_in_one_message_in_call_order() {
         .blocks
         .into_iter()
         .map(|block| match block {
-            Block::Result { id, text, is_error, .. } => (id, text, is_error),
+            Block::Result {
+                id, text, is_error, ..
+            } => (id, text, is_error),
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(
         results,
-        [("a".into(), "first".into(), false), ("b".into(), "second".into(), false)]
+        [
+            ("a".into(), "first".into(), false),
+            ("b".into(), "second".into(), false)
+        ]
     );
 }
 
@@ -41,7 +56,11 @@ async fn all_results_go_back_in_one_message_in_call_order() {
 async fn calls_on_one_path_run_one_after_the_other() {
     let world = World::new(vec![
         calls(vec![
-            call("a", "change", json!({"id": "one", "path": "f", "wait": true})),
+            call(
+                "a",
+                "change",
+                json!({"id": "one", "path": "f", "wait": true}),
+            ),
             call("b", "change", json!({"id": "two", "path": "f"})),
             call("c", "change", json!({"id": "other", "path": "g"})),
         ]),
@@ -49,7 +68,10 @@ async fn calls_on_one_path_run_one_after_the_other() {
     ]);
     let mut run = world.open();
     run.prompt("go").await;
-    run.until("the other file's end", |event| matches!(event, Event::ToolDone(_))).await;
+    run.until("the other file's end", |event| {
+        matches!(event, Event::ToolDone(_))
+    })
+    .await;
     world.change.gate.notify_one();
     run.turn_end().await;
     let log = world.change.log.lock().unwrap().clone();
@@ -63,10 +85,18 @@ async fn a_call_that_cannot_be_read_is_answered_and_the_turn_goes_on() {
     let world = World::new(vec![
         Told::Reply(
             vec![
-                Block::Call { id: "a".into(), name: "look".into(), input: "{\"id\": ".into() },
+                Block::Call {
+                    id: "a".into(),
+                    name: "look".into(),
+                    input: "{\"id\": ".into(),
+                },
                 call("b", "lok", json!({"id": "x"})),
                 call("c", "look", json!({})),
-                Block::Call { id: "d".into(), name: "look".into(), input: "[1]".into() },
+                Block::Call {
+                    id: "d".into(),
+                    name: "look".into(),
+                    input: "[1]".into(),
+                },
                 call("e", "look", json!({"id": "boom", "panic": true})),
             ],
             Stop::ToolUse,
@@ -74,18 +104,32 @@ async fn a_call_that_cannot_be_read_is_answered_and_the_turn_goes_on() {
         says("I see"),
     ]);
     let run = world.run("go").await;
-    let texts: Vec<String> =
-        run.done().iter().map(|done| done.visible.verbatim().to_owned()).collect();
+    let texts: Vec<String> = run
+        .done()
+        .iter()
+        .map(|done| done.visible.verbatim().to_owned())
+        .collect();
     for (name, expected) in [
         ("invalid JSON", "the arguments of `look` are not valid JSON"),
-        ("unknown tool", "there is no tool `lok`; the tools are: look, change, late_tool"),
-        ("missing argument", "bad arguments for `look`: missing field `id`"),
+        (
+            "unknown tool",
+            "there is no tool `lok`; the tools are: look, change, late_tool",
+        ),
+        (
+            "missing argument",
+            "bad arguments for `look`: missing field `id`",
+        ),
         ("no object", "must be one JSON object; received: [1]"),
         ("panic", "the tool failed inside cox"),
     ] {
-        assert!(texts.iter().any(|text| text.contains(expected)), "{name}: {texts:#?}");
+        assert!(
+            texts.iter().any(|text| text.contains(expected)),
+            "{name}: {texts:#?}"
+        );
     }
-    let Some(Item::ToolResults { results }) = run.items().get(2).cloned() else { panic!() };
+    let Some(Item::ToolResults { results }) = run.items().get(2).cloned() else {
+        panic!()
+    };
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|result| result.is_error));
     assert_eq!(world.request_count(), 2);
@@ -94,30 +138,48 @@ async fn a_call_that_cannot_be_read_is_answered_and_the_turn_goes_on() {
 #[tokio::test]
 async fn a_long_output_is_shortened_with_a_pointer_and_archived_whole() {
     let mut world = World::new(vec![
-        calls(vec![call("a", "look", json!({"id": "x", "text": "a line\n", "times": 5000}))]),
+        calls(vec![call(
+            "a",
+            "look",
+            json!({"id": "x", "text": "a line\n", "times": 5000}),
+        )]),
         says("long"),
     ]);
     world.limits.visible_bytes = 500;
     let run = world.run("go").await;
     let done = run.done().remove(0);
     let id = done.archive.unwrap();
-    let whole = cox_store::Archive::new(world.home.clone()).read(id).unwrap();
+    let whole = cox_store::Archive::new(world.home.clone())
+        .read(id)
+        .unwrap();
     assert_eq!(whole, "a line\n".repeat(5000).into_bytes());
     assert_eq!(done.bytes, 35_000);
     let visible = done.visible.verbatim();
     assert!(visible.len() < 900, "{}", visible.len());
-    assert!(visible.contains(&format!("`expand` {id} shows the whole output")), "{visible}");
+    assert!(
+        visible.contains(&format!("`expand` {id} shows the whole output")),
+        "{visible}"
+    );
 }
 
 #[tokio::test]
 async fn a_discovered_tool_joins_behind_the_others() {
     let world = World::new(vec![
-        calls(vec![call("a", "look", json!({"id": "x", "discover": "late_tool"}))]),
+        calls(vec![call(
+            "a",
+            "look",
+            json!({"id": "x", "discover": "late_tool"}),
+        )]),
         says("found"),
     ]);
     world.run("go").await;
     let names = |index: usize| -> Vec<String> {
-        world.request(index).tools.into_iter().map(|tool| tool.name).collect()
+        world
+            .request(index)
+            .tools
+            .into_iter()
+            .map(|tool| tool.name)
+            .collect()
     };
     assert_eq!(names(0), ["look", "change"]);
     assert_eq!(names(1), ["look", "change", "late_tool"]);
@@ -126,15 +188,29 @@ async fn a_discovered_tool_joins_behind_the_others() {
 #[tokio::test]
 async fn an_answer_that_was_cut_is_kept_marked_and_continued() {
     let world = World::new(vec![
-        Told::Reply(vec![text("half of it")], Stop::Broken("connection reset".into())),
+        Told::Reply(
+            vec![text("half of it")],
+            Stop::Broken("connection reset".into()),
+        ),
         says("the rest"),
     ]);
     let run = world.run("go").await;
-    let Item::Assistant { complete, .. } = &run.items()[1] else { panic!() };
+    let Item::Assistant { complete, .. } = &run.items()[1] else {
+        panic!()
+    };
     assert!(!complete);
     let said: Vec<Block> = world.request(1).messages[1].blocks.clone();
-    assert_eq!(said, [text("half of it"), text("[this answer was cut off here]")]);
-    assert!(matches!(run.events.last(), Some(Event::TurnDone { stop: StopReason::EndTurn, .. })));
+    assert_eq!(
+        said,
+        [text("half of it"), text("[this answer was cut off here]")]
+    );
+    assert!(matches!(
+        run.events.last(),
+        Some(Event::TurnDone {
+            stop: StopReason::EndTurn,
+            ..
+        })
+    ));
 }
 
 #[tokio::test]
@@ -142,7 +218,9 @@ async fn an_answer_that_is_always_cut_ends_the_turn() {
     let cut = || Told::Reply(vec![text("…")], Stop::MaxTokens);
     let world = World::new(vec![cut(), cut(), cut()]);
     let mut run = world.open();
-    let StopReason::Error { who, message } = run.turn("go").await else { panic!() };
+    let StopReason::Error { who, message } = run.turn("go").await else {
+        panic!()
+    };
     assert_eq!(who, "provider");
     assert!(message.contains("cut 3 times in a row"), "{message}");
 }

@@ -7,7 +7,18 @@ use serde_json::json;
 use crate::harness::{Told, World, call, calls, says};
 
 fn big(id: &str) -> Told {
-    calls(vec![call(id, "look", json!({"id": id, "text": "some line of output\n", "times": 300}))])
+    calls(vec![call(
+        id,
+        "look",
+        json!({"id": id, "text": "some line of output\n", "times": 300}),
+    )])
+}
+
+/// Shows every output whole, so that only the window decides.
+fn uncapped(mut world: World) -> World {
+    world.limits.visible_bytes = 100_000;
+    world.limits.head_lines = 1_000;
+    world
 }
 
 fn result_texts(request: &Request) -> Vec<String> {
@@ -24,24 +35,38 @@ fn result_texts(request: &Request) -> Vec<String> {
 
 #[tokio::test]
 async fn old_outputs_become_pointers_when_the_window_is_nearly_full() {
-    let mut world = World::new(vec![big("a"), big("b"), big("c"), big("d"), says("done")]);
+    let mut world = uncapped(World::new(vec![
+        big("a"),
+        big("b"),
+        big("c"),
+        big("d"),
+        says("done"),
+    ]));
     world.model_mut().window = 6_000;
     world.model_mut().usage = llm::Usage::default();
     let run = world.run("go").await;
-    assert!(run.events.iter().any(|event| matches!(event, Event::Compacted { .. })));
+    assert!(
+        run.events
+            .iter()
+            .any(|event| matches!(event, Event::Compacted { .. }))
+    );
     let texts = result_texts(&world.request(4));
-    assert!(texts[0].contains("old output of 6000 bytes left out; `expand`"), "{}", texts[0]);
+    assert!(
+        texts[0].contains("old output of 6000 bytes left out; `expand`"),
+        "{}",
+        texts[0]
+    );
     assert_eq!(texts[3], "some line of output\n".repeat(300));
 }
 
 #[tokio::test]
 async fn a_provider_that_says_too_long_gets_a_smaller_request_once() {
-    let world = World::new(vec![
+    let world = uncapped(World::new(vec![
         big("a"),
         big("b"),
         Told::Fail(ErrorKind::ContextTooLong, "prompt is too long"),
         says("done"),
-    ]);
+    ]));
     let mut run = world.open();
     assert_eq!(run.turn("go").await, StopReason::EndTurn);
     let texts = result_texts(&world.request(3));
@@ -54,8 +79,13 @@ async fn what_cannot_be_made_smaller_says_so_before_it_is_sent() {
     let mut world = World::new(vec![]);
     world.model_mut().window = 1_000;
     let mut run = world.open();
-    let StopReason::Error { who, message } = run.turn(&"word ".repeat(2_000)).await else { panic!() };
+    let StopReason::Error { who, message } = run.turn(&"word ".repeat(2_000)).await else {
+        panic!()
+    };
     assert_eq!(who, "us");
-    assert!(message.contains("more than the model's window of 1000 holds"), "{message}");
+    assert!(
+        message.contains("more than the model's window of 1000 holds"),
+        "{message}"
+    );
     assert_eq!(world.request_count(), 0);
 }

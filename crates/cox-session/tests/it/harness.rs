@@ -67,7 +67,12 @@ impl Provider for ToldModel {
         cancel: &CancellationToken,
     ) -> Result<Reply, Error> {
         self.requests.lock().unwrap().push(request.clone());
-        let told = self.answers.lock().unwrap().pop_front().expect("the model was told too little");
+        let told = self
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("the model was told too little");
         let reply = |blocks, stop| Reply {
             blocks,
             stop,
@@ -93,9 +98,12 @@ impl Provider for ToldModel {
                 cancel.cancelled().await;
                 Ok(reply(vec![Block::Text(text.into())], Stop::Cancelled))
             }
-            Told::Fail(kind, message) => {
-                Err(Error { kind, message: message.into(), status: None, retry_after: None })
-            }
+            Told::Fail(kind, message) => Err(Error {
+                kind,
+                message: message.into(),
+                status: None,
+                retry_after: None,
+            }),
         }
     }
 }
@@ -105,7 +113,11 @@ pub(crate) fn text(text: &str) -> Block {
 }
 
 pub(crate) fn call(id: &str, name: &str, input: Value) -> Block {
-    Block::Call { id: id.into(), name: name.into(), input: input.to_string() }
+    Block::Call {
+        id: id.into(),
+        name: name.into(),
+        input: input.to_string(),
+    }
 }
 
 /// A final answer.
@@ -151,7 +163,11 @@ impl Tool for Probe {
     fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
         let targets = input["path"].as_str().map(|path| {
             let lexical = cx.roots.cwd.join(path);
-            let target = PathTarget { written: path.into(), real: lexical.clone(), lexical };
+            let target = PathTarget {
+                written: path.into(),
+                real: lexical.clone(),
+                lexical,
+            };
             match self.spec.risk {
                 Risk::ReadOnly => Target::Read(target),
                 _ => Target::Edit(target),
@@ -184,7 +200,10 @@ impl Tool for Probe {
             }
         }
         if let Some(question) = input["ask"].as_str() {
-            return Ok(ToolOutput::text(format!("{:?}", cx.relay.ask(question, &[]).await)));
+            return Ok(ToolOutput::text(format!(
+                "{:?}",
+                cx.relay.ask(question, &[]).await
+            )));
         }
         for piece in input["print"].as_array().into_iter().flatten() {
             cx.output.write(piece.as_str().unwrap().as_bytes());
@@ -194,7 +213,11 @@ impl Tool for Probe {
         self.log.lock().unwrap().push(format!("end {id}"));
         Ok(ToolOutput {
             text,
-            discovered: input["discover"].as_str().map(str::to_owned).into_iter().collect(),
+            discovered: input["discover"]
+                .as_str()
+                .map(str::to_owned)
+                .into_iter()
+                .collect(),
             ..ToolOutput::default()
         })
     }
@@ -226,18 +249,29 @@ impl World {
         let cwd = folder.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&cwd).unwrap();
         Self {
-            home: cox_store::Home { root: folder.path().join("home") },
+            home: cox_store::Home {
+                root: folder.path().join("home"),
+            },
             _folder: folder,
             cwd,
             model: Arc::new(ToldModel {
                 answers: Mutex::new(answers.into()),
                 window: 100_000,
-                usage: Usage { input: 100, output: 10, cache_read: 0, cache_write: 0 },
+                usage: Usage {
+                    input: 100,
+                    output: 10,
+                    cache_read: 0,
+                    cache_write: 0,
+                },
                 ..ToldModel::default()
             }),
             look: Arc::new(Probe::new("look", Risk::ReadOnly, Concurrency::Parallel)),
             change: Arc::new(Probe::new("change", Risk::Write, Concurrency::Parallel)),
-            late: Arc::new(Probe::new("late_tool", Risk::ReadOnly, Concurrency::Parallel)),
+            late: Arc::new(Probe::new(
+                "late_tool",
+                Risk::ReadOnly,
+                Concurrency::Parallel,
+            )),
             mode: Some(Mode::Auto),
             policy: ApprovalPolicy::OnRequest,
             approver: Approver::Nobody,
@@ -259,7 +293,10 @@ impl World {
     }
 
     pub(crate) fn open(&self) -> Run {
-        let anchors = Anchors { root: self.cwd.clone(), home: self.home.root.clone() };
+        let anchors = Anchors {
+            root: self.cwd.clone(),
+            home: self.home.root.clone(),
+        };
         let deny = self.deny.iter().map(|text| RuleSource {
             text: (*text).to_owned(),
             origin: "the test".to_owned(),
@@ -305,7 +342,10 @@ impl World {
             limits: self.limits.clone(),
             resume: self.resume,
         };
-        Run { handle: open(spec).unwrap(), events: Vec::new() }
+        Run {
+            handle: open(spec).unwrap(),
+            events: Vec::new(),
+        }
     }
 
     /// Opens a session, runs one turn to its end and closes it.
@@ -337,7 +377,11 @@ impl Run {
     }
 
     pub(crate) async fn prompt(&self, text: &str) {
-        self.send(Command::UserTurn { text: text.into(), images: Vec::new() }).await;
+        self.send(Command::UserTurn {
+            text: text.into(),
+            images: Vec::new(),
+        })
+        .await;
     }
 
     /// Waits for the next event, at most ten seconds.
@@ -363,11 +407,21 @@ impl Run {
     /// Runs one turn to its end.
     pub(crate) async fn turn(&mut self, prompt: &str) -> StopReason {
         self.prompt(prompt).await;
+        // A resumed session may first end the turn that its last process left open.
+        self.until("the turn's start", |event| {
+            matches!(event, Event::TurnStarted { .. })
+        })
+        .await;
         self.turn_end().await
     }
 
     pub(crate) async fn turn_end(&mut self) -> StopReason {
-        match self.until("the turn's end", |event| matches!(event, Event::TurnDone { .. })).await {
+        match self
+            .until("the turn's end", |event| {
+                matches!(event, Event::TurnDone { .. })
+            })
+            .await
+        {
             Event::TurnDone { stop, .. } => stop,
             _ => unreachable!(),
         }
@@ -398,9 +452,11 @@ impl Run {
         self.events
             .iter()
             .find_map(|event| match event {
-                Event::ToolRequested { call, subject: found, .. } if found.verbatim() == subject => {
-                    Some(*call)
-                }
+                Event::ToolRequested {
+                    call,
+                    subject: found,
+                    ..
+                } if found.verbatim() == subject => Some(*call),
                 _ => None,
             })
             .unwrap()

@@ -13,20 +13,34 @@ async fn an_interrupt_in_the_stream_keeps_what_was_said() {
     world.model.hanging.notified().await;
     run.send(Command::Interrupt).await;
     assert_eq!(run.turn_end().await, StopReason::Interrupted);
-    let Item::Assistant { blocks, complete } = &run.items()[1] else { panic!() };
+    let Item::Assistant { blocks, complete } = &run.items()[1] else {
+        panic!()
+    };
     assert!(!complete);
     assert_eq!(format!("{blocks:?}").matches("I was about to").count(), 1);
 
     assert_eq!(run.turn("go on").await, StopReason::EndTurn);
-    let roles: Vec<_> = world.request(1).messages.iter().map(|message| message.role).collect();
-    assert_eq!(roles, [llm::Role::User, llm::Role::Assistant, llm::Role::User]);
+    let roles: Vec<_> = world
+        .request(1)
+        .messages
+        .iter()
+        .map(|message| message.role)
+        .collect();
+    assert_eq!(
+        roles,
+        [llm::Role::User, llm::Role::Assistant, llm::Role::User]
+    );
 }
 
 #[tokio::test]
 async fn an_interrupt_in_a_call_answers_every_call() {
     let world = World::new(vec![
         calls(vec![
-            call("a", "change", json!({"id": "stuck", "path": "f", "wait": true})),
+            call(
+                "a",
+                "change",
+                json!({"id": "stuck", "path": "f", "wait": true}),
+            ),
             call("b", "change", json!({"id": "behind", "path": "f"})),
             call("c", "look", json!({"id": "quick"})),
         ]),
@@ -34,12 +48,19 @@ async fn an_interrupt_in_a_call_answers_every_call() {
     ]);
     let mut run = world.open();
     run.prompt("go").await;
-    run.until("the quick call's end", |event| matches!(event, Event::ToolDone(_))).await;
+    run.until("the quick call's end", |event| {
+        matches!(event, Event::ToolDone(_))
+    })
+    .await;
     run.send(Command::Interrupt).await;
     assert_eq!(run.turn_end().await, StopReason::Interrupted);
-    let Some(Item::ToolResults { results }) = run.items().pop() else { panic!() };
-    let told: Vec<(String, bool)> =
-        results.into_iter().map(|result| (result.text, result.is_error)).collect();
+    let Some(Item::ToolResults { results }) = run.items().pop() else {
+        panic!()
+    };
+    let told: Vec<(String, bool)> = results
+        .into_iter()
+        .map(|result| (result.text, result.is_error))
+        .collect();
     assert_eq!(
         told,
         [
@@ -55,7 +76,11 @@ async fn an_interrupt_in_a_call_answers_every_call() {
 #[tokio::test]
 async fn nothing_is_said_between_a_turns_end_and_the_next_turn() {
     let world = World::new(vec![
-        calls(vec![call("a", "look", json!({"id": "x", "print": ["one\n", "two\n"]}))]),
+        calls(vec![call(
+            "a",
+            "look",
+            json!({"id": "x", "print": ["one\n", "two\n"]}),
+        )]),
         says("first"),
         says("second"),
     ]);

@@ -9,7 +9,10 @@ fn without_marks(request: &Request) -> (String, Vec<Message>) {
     let messages = request
         .messages
         .iter()
-        .map(|message| Message { cache_breakpoint: false, ..message.clone() })
+        .map(|message| Message {
+            cache_breakpoint: false,
+            ..message.clone()
+        })
         .collect();
     (format!("{:?}{:?}", request.system, request.tools), messages)
 }
@@ -29,13 +32,20 @@ async fn every_request_begins_with_the_one_before_it() {
         let (prefix, messages) = without_marks(&world.request(index - 1));
         let (next_prefix, next_messages) = without_marks(&world.request(index));
         assert_eq!(prefix, next_prefix);
-        assert_eq!(messages[..], next_messages[..messages.len()], "request {index}");
+        assert_eq!(
+            messages[..],
+            next_messages[..messages.len()],
+            "request {index}"
+        );
     }
 }
 
 #[tokio::test]
 async fn the_bytes_on_each_wire_share_their_start() {
-    let world = World::new(vec![calls(vec![call("a", "look", json!({"id": "x"}))]), says("done")]);
+    let world = World::new(vec![
+        calls(vec![call("a", "look", json!({"id": "x"}))]),
+        says("done"),
+    ]);
     world.run("go").await;
     for wire in [Wire::Messages, Wire::Responses, Wire::Chat] {
         let body = |index: usize| -> serde_json::Value {
@@ -50,10 +60,24 @@ async fn the_bytes_on_each_wire_share_their_start() {
 
 #[tokio::test]
 async fn the_cache_may_end_after_the_system_and_the_last_two_messages_of_the_person() {
-    let world = World::new(vec![calls(vec![call("a", "look", json!({"id": "x"}))]), says("done")]);
+    let world = World::new(vec![
+        calls(vec![call("a", "look", json!({"id": "x"}))]),
+        says("done"),
+    ]);
     world.run("go").await;
     let request = world.request(1);
-    let marks: Vec<bool> = request.messages.iter().map(|message| message.cache_breakpoint).collect();
+    let marks: Vec<bool> = request
+        .messages
+        .iter()
+        .map(|message| message.cache_breakpoint)
+        .collect();
     assert_eq!(marks, [true, false, true]);
-    assert_eq!(request.system.iter().filter(|part| part.cache_breakpoint).count(), 1);
+    assert_eq!(
+        request
+            .system
+            .iter()
+            .filter(|part| part.cache_breakpoint)
+            .count(),
+        1
+    );
 }

@@ -21,7 +21,11 @@ async fn next_request(world: &World) -> Vec<String> {
 async fn a_resumed_session_sends_the_same_next_request() {
     let answers = || {
         vec![
-            calls(vec![call("a", "look", json!({"id": "x", "discover": "late_tool"}))]),
+            calls(vec![call(
+                "a",
+                "look",
+                json!({"id": "x", "discover": "late_tool"}),
+            )]),
             says("first"),
         ]
     };
@@ -44,16 +48,24 @@ async fn a_resumed_session_sends_the_same_next_request() {
         body.replace(&world.request(0).cache_key.unwrap_or_default(), "KEY")
     };
     for (resumed_body, whole_body) in after_resume.iter().zip(&at_once) {
-        assert_eq!(without_key(resumed_body, &resumed), without_key(whole_body, &whole));
+        assert_eq!(
+            without_key(resumed_body, &resumed),
+            without_key(whole_body, &whole)
+        );
     }
 }
 
 /// Cuts the record of a session behind the first event that fits, as a killed process leaves it.
 fn cut_after(world: &World, session: SessionId, fits: impl Fn(&Event) -> bool) {
-    let path = world.home.rollout(session);
+    let path = world.home.rollout_path(session);
     let lines = std::fs::read_to_string(&path).unwrap();
     let replay = Rollout::read(&world.home, session).unwrap();
-    let kept = replay.events.iter().position(|stored| fits(&stored.event)).unwrap() + 1;
+    let kept = replay
+        .events
+        .iter()
+        .position(|stored| fits(&stored.event))
+        .unwrap()
+        + 1;
     let mut kept: String = lines.split_inclusive('\n').take(kept).collect();
     kept.push_str("{\"v\":1,\"seq\":99,\"ts\":\"20");
     std::fs::write(path, kept).unwrap();
@@ -65,17 +77,24 @@ async fn text_that_was_shown_before_a_kill_is_kept() {
     let run = world.run("go").await;
     let session = run.handle.session;
     drop(run.close().await);
-    cut_after(&world, session, |event| {
-        matches!(event, Event::TextDelta { text } if text.verbatim().contains('p'))
-    });
+    cut_after(
+        &world,
+        session,
+        |event| matches!(event, Event::TextDelta { text } if text.verbatim().contains('p')),
+    );
     world.resume = Some(session);
     world.tell(says("then"));
     let run = world.run("and then?").await;
     let opening = format!("{:?}", run.events[0]);
     assert!(opening.contains("said in"), "{opening}");
-    assert!(run.events.iter().any(
-        |event| matches!(event, Event::Notice { text, .. } if text.verbatim().contains("1 damaged line"))
-    ));
+    let notices = format!(
+        "{:?}",
+        run.events
+            .iter()
+            .filter(|event| matches!(event, Event::Notice { .. }))
+            .collect::<Vec<_>>()
+    );
+    assert!(notices.contains("1 damaged line"), "{notices}");
     let said = format!("{:?}", world.request(1).messages[1]);
     assert!(said.contains("[this answer was cut off here]"), "{said}");
 }
@@ -85,7 +104,11 @@ async fn calls_that_ended_before_a_kill_keep_their_results_and_the_others_are_an
     let mut world = World::new(vec![
         calls(vec![
             call("a", "look", json!({"id": "x", "text": "found it"})),
-            call("b", "change", json!({"id": "y", "path": "f", "print": ["half\n"]})),
+            call(
+                "b",
+                "change",
+                json!({"id": "y", "path": "f", "print": ["half\n"]}),
+            ),
         ]),
         says("done"),
     ]);
@@ -96,23 +119,45 @@ async fn calls_that_ended_before_a_kill_keep_their_results_and_the_others_are_an
     world.resume = Some(session);
     world.tell(says("then"));
     let run = world.run("and then?").await;
-    let Event::ItemAdded { item: Item::ToolResults { results } } = &run.events[0] else {
+    let Event::ItemAdded {
+        item: Item::ToolResults { results },
+    } = &run.events[0]
+    else {
         panic!("{:?}", run.events[0])
     };
     assert_eq!(results.len(), 2);
     let told: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
-    assert!(told.contains(&"found it") || told.contains(&"half\ndone"), "{told:?}");
-    assert!(told.iter().any(|text| text.starts_with("cox ended before this call did")), "{told:?}");
+    assert!(
+        told.contains(&"found it") || told.contains(&"half\ndone"),
+        "{told:?}"
+    );
+    assert!(
+        told.iter()
+            .any(|text| text.starts_with("cox ended before this call did")),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_session_that_ended_well_needs_no_repair() {
-    let mut world = World::new(vec![says("one"), Told::Reply(Vec::new(), llm::Stop::EndTurn)]);
+    let mut world = World::new(vec![
+        says("one"),
+        Told::Reply(Vec::new(), llm::Stop::EndTurn),
+    ]);
     let run = world.run("go").await;
     world.resume = Some(run.handle.session);
     drop(run.close().await);
     let mut run = world.open();
-    assert!(matches!(run.next().await, Some(Event::SessionStarted { resumed: true, .. })));
+    assert!(matches!(
+        run.next().await,
+        Some(Event::SessionStarted { resumed: true, .. })
+    ));
     run.turn("go on").await;
-    assert_eq!(run.events.iter().filter(|event| matches!(event, Event::PrefixBuilt { .. })).count(), 0);
+    assert_eq!(
+        run.events
+            .iter()
+            .filter(|event| matches!(event, Event::PrefixBuilt { .. }))
+            .count(),
+        0
+    );
 }

@@ -25,9 +25,21 @@ async fn a_secret_is_nowhere_in_the_events_the_requests_or_on_disk() {
     let halves = SECRET.split_at(15);
     let mut world = World::new(vec![
         calls(vec![
-            call("a", "look", json!({"id": "x", "print": [halves.0, halves.1, "\n"]})),
-            call("b", "look", json!({"id": "y", "text": format!("key = {SECRET}\n")})),
-            call("c", "look", json!({"id": SECRET, "text": "value-of-the-variable"})),
+            call(
+                "a",
+                "look",
+                json!({"id": "x", "print": [halves.0, halves.1, "\n"]}),
+            ),
+            call(
+                "b",
+                "look",
+                json!({"id": "y", "text": format!("key = {SECRET}\n")}),
+            ),
+            call(
+                "c",
+                "look",
+                json!({"id": SECRET, "text": "value-of-the-variable"}),
+            ),
         ]),
         says(&format!("the key is {SECRET} as you see")),
         says("again"),
@@ -54,7 +66,11 @@ async fn a_secret_is_nowhere_in_the_events_the_requests_or_on_disk() {
     for file in files {
         let bytes = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
         assert!(!bytes.contains(SECRET), "{}", file.display());
-        assert!(!bytes.contains("value-of-the-variable"), "{}", file.display());
+        assert!(
+            !bytes.contains("value-of-the-variable"),
+            "{}",
+            file.display()
+        );
     }
     for index in 0..world.request_count() {
         let request = format!("{:?}", world.request(index));
