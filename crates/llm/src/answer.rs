@@ -43,7 +43,10 @@ pub(crate) enum Fault {
 impl Fault {
     /// Names the event that is not what it should be.
     pub(crate) fn malformed(event: &Event, why: &serde_json::Error) -> Self {
-        Self::Malformed(format!("event `{}` is not the expected JSON ({why})", event.data))
+        Self::Malformed(format!(
+            "event `{}` is not the expected JSON ({why})",
+            event.data
+        ))
     }
 
     /// Returns the failure, with who and what to do.
@@ -75,7 +78,10 @@ pub(crate) struct Shown<'a> {
 impl<'a> Shown<'a> {
     /// Shows to `observer`.
     pub(crate) fn new(observer: &'a mut dyn Observer) -> Self {
-        Self { observer, any: false }
+        Self {
+            observer,
+            any: false,
+        }
     }
 
     /// Shows text.
@@ -116,7 +122,9 @@ pub(crate) fn conclude(mut blocks: Vec<Block>, said: Stop, end: End) -> (Vec<Blo
     {
         blocks.pop();
     }
-    let wants_results = blocks.iter().any(|block| matches!(block, Block::Call { .. }));
+    let wants_results = blocks
+        .iter()
+        .any(|block| matches!(block, Block::Call { .. }));
     let stop = match said {
         _ if wants_results => Stop::ToolUse,
         Stop::MaxTokens => Stop::MaxTokens,
@@ -170,7 +178,11 @@ pub(crate) mod tests {
     }
 
     fn call(input: &str) -> Block {
-        Block::Call { id: "c".into(), name: "t".into(), input: input.into() }
+        Block::Call {
+            id: "c".into(),
+            name: "t".into(),
+            input: input.into(),
+        }
     }
 
     #[test]
@@ -182,11 +194,31 @@ pub(crate) mod tests {
         }
         let text = Block::Text("a".into());
         check(&[call("{}")], Stop::EndTurn, (&[call("{}")], Stop::ToolUse));
-        check(&[text.clone()], Stop::ToolUse, (&[text.clone()], Stop::EndTurn));
-        check(&[text.clone(), call("{\"a")], Stop::MaxTokens, (&[text.clone()], Stop::MaxTokens));
-        check(&[call("{}"), call("{\"a")], Stop::MaxTokens, (&[call("{}")], Stop::ToolUse));
-        check(&[call("{\"a")], Stop::EndTurn, (&[call("{\"a")], Stop::ToolUse));
+        check(
+            &[text.clone()],
+            Stop::ToolUse,
+            (&[text.clone()], Stop::EndTurn),
+        );
+        check(
+            &[text.clone(), call("{\"a")],
+            Stop::MaxTokens,
+            (&[text.clone()], Stop::MaxTokens),
+        );
+        check(
+            &[call("{}"), call("{\"a")],
+            Stop::MaxTokens,
+            (&[call("{}")], Stop::ToolUse),
+        );
+        check(
+            &[call("{\"a")],
+            Stop::EndTurn,
+            (&[call("{\"a")], Stop::ToolUse),
+        );
         let refusal = Stop::Refusal("no".into());
-        check(&[text.clone(), call("{}")], refusal.clone(), (&[text], refusal));
+        check(
+            &[text.clone(), call("{}")],
+            refusal.clone(),
+            (&[text], refusal),
+        );
     }
 }

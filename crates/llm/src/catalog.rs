@@ -83,15 +83,21 @@ pub fn cost(usage: &Usage, price: &Price) -> u64 {
         (usage.cache_read, price.cache_read),
         (usage.cache_write, price.cache_write),
     ];
-    let sum: u128 =
-        parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
+    let sum: u128 = parts
+        .iter()
+        .map(|(tokens, price)| u128::from(*tokens) * u128::from(*price))
+        .sum();
     u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// Returns the rows of a model, best match first.
 fn rows_of(model: &str) -> Vec<&'static Row> {
     let model = model.rsplit('/').next().unwrap_or(model);
-    let mut rows: Vec<_> = table().model.iter().filter(|row| is_version(model, &row.name)).collect();
+    let mut rows: Vec<_> = table()
+        .model
+        .iter()
+        .filter(|row| is_version(model, &row.name))
+        .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.name.len()));
     rows
 }
@@ -99,7 +105,9 @@ fn rows_of(model: &str) -> Vec<&'static Row> {
 /// Says whether `model` is `name` or a dated version of it. `claude-sonnet-5-1` is no version of `claude-sonnet-5`: it
 /// may cost something else.
 fn is_version(model: &str, name: &str) -> bool {
-    let Some(rest) = model.strip_prefix(name) else { return false };
+    let Some(rest) = model.strip_prefix(name) else {
+        return false;
+    };
     let date = rest.strip_prefix(['-', '@']).unwrap_or_default();
     rest.is_empty()
         || rest == "-latest"
@@ -121,7 +129,11 @@ mod tests {
     fn a_dated_name_has_the_price_of_its_model() {
         #[track_caller]
         fn check(provider: &str, model: &str, input: Option<u64>) {
-            assert_eq!(price_of(provider, model).map(|price| price.input), input, "{model}");
+            assert_eq!(
+                price_of(provider, model).map(|price| price.input),
+                input,
+                "{model}"
+            );
         }
         check("anthropic", "claude-sonnet-5", Some(2_000_000));
         check("anthropic", "claude-sonnet-5-20260630", Some(2_000_000));
@@ -146,18 +158,46 @@ mod tests {
         assert_eq!(context_window_of("unknown"), None);
         assert_eq!(verified_on().len(), 10);
         for row in &table().model {
-            assert!(row.cache_read < row.input && row.input < row.output, "{}", row.name);
+            assert!(
+                row.cache_read < row.input && row.input < row.output,
+                "{}",
+                row.name
+            );
         }
     }
 
     #[test]
     fn costs_are_rounded_up_and_cannot_overflow() {
-        let price = Price { input: 2_000_000, output: 10_000_000, cache_read: 200_000, cache_write: 2_500_000 };
-        let usage = Usage { input: 1_000, output: 100, cache_read: 10_000, cache_write: 3 };
+        let price = Price {
+            input: 2_000_000,
+            output: 10_000_000,
+            cache_read: 200_000,
+            cache_write: 2_500_000,
+        };
+        let usage = Usage {
+            input: 1_000,
+            output: 100,
+            cache_read: 10_000,
+            cache_write: 3,
+        };
         assert_eq!(cost(&usage, &price), 2_000 + 1_000 + 2_000 + 8);
         assert_eq!(cost(&Usage::default(), &price), 0);
-        assert_eq!(cost(&Usage { cache_read: 1, ..Usage::default() }, &price), 1);
-        let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: 0, cache_write: 0 };
+        assert_eq!(
+            cost(
+                &Usage {
+                    cache_read: 1,
+                    ..Usage::default()
+                },
+                &price
+            ),
+            1
+        );
+        let most = Usage {
+            input: u64::MAX,
+            output: u64::MAX,
+            cache_read: 0,
+            cache_write: 0,
+        };
         assert_eq!(cost(&most, &price), u64::MAX);
     }
 }

@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::{
-    Error, ErrorKind, Observer, Provider, Reply, Request, Wire, anthropic,
+    Error, ErrorKind, Observer, Provider, Reply, Request, Wire,
     answer::{Assemble, End, Progress, Shown},
+    anthropic,
     failure::{Failure, Refused, Who, config_error},
     http, openai_chat, openai_responses, retry, sse,
 };
@@ -86,12 +87,7 @@ pub fn request_json(wire: Wire, model: &str, request: &Request) -> String {
     body(wire, model, request, openai_chat::wire::Dialect::Other)
 }
 
-fn body(
-    wire: Wire,
-    model: &str,
-    request: &Request,
-    dialect: openai_chat::wire::Dialect,
-) -> String {
+fn body(wire: Wire, model: &str, request: &Request, dialect: openai_chat::wire::Dialect) -> String {
     match wire {
         Wire::Messages => anthropic::wire::body(model, request),
         Wire::Responses => openai_responses::wire::body(model, request),
@@ -109,7 +105,11 @@ struct Client {
 
 impl Client {
     fn new(config: ProviderConfig) -> Result<Self, Error> {
-        let key = config.api_key.as_deref().map(str::trim).filter(|key| !key.is_empty());
+        let key = config
+            .api_key
+            .as_deref()
+            .map(str::trim)
+            .filter(|key| !key.is_empty());
         if let (None, Some(variable)) = (key, &config.api_key_env) {
             return Err(Error {
                 kind: ErrorKind::Auth,
@@ -138,7 +138,13 @@ impl Client {
             key: key.map(ToOwned::to_owned),
             is_local: http::is_local(&url),
         };
-        Ok(Self { config, url, headers, who, http: OnceLock::new() })
+        Ok(Self {
+            config,
+            url,
+            headers,
+            who,
+            http: OnceLock::new(),
+        })
     }
 
     fn http(&self) -> Result<&reqwest::Client, Failure> {
@@ -166,8 +172,12 @@ impl Client {
 
     /// Sends the request and waits for the head of a stream.
     async fn send(&self, body: String) -> Result<Response, Failure> {
-        let request =
-            self.http()?.post(self.url.clone()).headers(self.headers.clone()).body(body).send();
+        let request = self
+            .http()?
+            .post(self.url.clone())
+            .headers(self.headers.clone())
+            .body(body)
+            .send();
         let mut response = match timeout(self.config.timeout, request).await {
             Err(_) => {
                 return Err(self.who.timeout(&format!(
@@ -178,7 +188,9 @@ impl Client {
             Ok(Err(error)) => return Err(self.unreachable(&error)),
             Ok(Ok(response)) => response,
         };
-        let kind = header(&response, "content-type").unwrap_or_default().to_ascii_lowercase();
+        let kind = header(&response, "content-type")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let status = response.status();
         if status.is_success() && !kind.contains("json") && !kind.contains("html") {
             return Ok(response);
@@ -219,12 +231,21 @@ impl Client {
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let why = http::chain(error);
         if error.is_timeout() {
-            return self.who.timeout(&format!("could not be reached in time: {}", self.who.clean(&why)));
+            return self.who.timeout(&format!(
+                "could not be reached in time: {}",
+                self.who.clean(&why)
+            ));
+        }
+        // A server on this machine that hangs up in the handshake speaks plain HTTP; elsewhere that may be an accident.
+        let is_plain = self.who.is_local && why.contains("handshake");
+        if is_plain || http::is_about_tls(error) {
+            return self.who.not_secure(&why);
         }
         // A server on this machine that refuses is not running; waiting does not start it.
         let is_absent = self.who.is_local && error.is_connect();
-        let may_retry = !is_absent && !http::is_permanent(error);
-        self.who.network(&format!("could not be reached: {why}"), may_retry)
+        let may_retry = !is_absent && !error.is_builder();
+        self.who
+            .network(&format!("could not be reached: {why}"), may_retry)
     }
 
     /// Makes one try. Fails only when nothing of an answer was observed.
@@ -239,7 +260,8 @@ impl Client {
             () = cancel.cancelled() => return Err(self.who.cancelled()),
             response = self.send(body) => response?,
         };
-        let header_id = header(&response, "request-id").or_else(|| header(&response, "x-request-id"));
+        let header_id =
+            header(&response, "request-id").or_else(|| header(&response, "x-request-id"));
         let header_id = header_id.map(ToOwned::to_owned);
         let mut machine = self.machine();
         let mut shown = Shown::new(observer);
@@ -252,9 +274,15 @@ impl Client {
             Ok(()) => End::Complete,
             Err(failure) if !shown.any && !machine.has_block() => return Err(failure),
             Err(failure) if failure.error.kind == ErrorKind::Cancelled => End::Cancelled,
-            Err(failure) => {
-                End::Broken(failure.error.message.lines().next().unwrap_or_default().to_owned())
-            }
+            Err(failure) => End::Broken(
+                failure
+                    .error
+                    .message
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
         };
         if end == End::Complete && self.url.scheme() == "https" {
             // Reading the end lets the connection serve the next request.
@@ -290,12 +318,16 @@ impl Client {
                 _ if machine.may_end() => return Ok(()),
                 Ok(Ok(None)) => {
                     if let Some(event) = decoder.finish() {
-                        machine.take(&event, shown).map_err(|fault| fault.into_failure(&self.who))?;
+                        machine
+                            .take(&event, shown)
+                            .map_err(|fault| fault.into_failure(&self.who))?;
                     }
                     return if machine.may_end() {
                         Ok(())
                     } else {
-                        Err(self.who.network("ended the stream before the answer was whole", true))
+                        Err(self
+                            .who
+                            .network("ended the stream before the answer was whole", true))
                     };
                 }
                 Ok(Err(error)) => {
@@ -308,11 +340,13 @@ impl Client {
                 }
             };
             decoder.push(&bytes, &mut events).map_err(|sse::Overlong| {
-                self.who.malformed(&format!("an event of more than {} bytes", sse::MAX_BYTES))
+                self.who
+                    .malformed(&format!("an event of more than {} bytes", sse::MAX_BYTES))
             })?;
             for event in events.drain(..) {
-                let progress =
-                    machine.take(&event, shown).map_err(|fault| fault.into_failure(&self.who))?;
+                let progress = machine
+                    .take(&event, shown)
+                    .map_err(|fault| fault.into_failure(&self.who))?;
                 if progress == Progress::Done {
                     return Ok(());
                 }
@@ -353,7 +387,8 @@ impl Provider for Client {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let Some(wait) = retry::wait(&failure, retries, self.config.max_retries, fastrand::f64())
+            let Some(wait) =
+                retry::wait(&failure, retries, self.config.max_retries, fastrand::f64())
             else {
                 return Err(with_tries(failure.error, retries));
             };
@@ -442,12 +477,15 @@ fn headers(config: &ProviderConfig, key: Option<&str>) -> Result<HeaderMap, Erro
     }
     for (name, value) in &config.headers {
         let wrong = |what: &str| {
-            config_error(format!("header `{name}` of provider `{}` has {what}", config.name))
+            config_error(format!(
+                "header `{name}` of provider `{}` has {what}",
+                config.name
+            ))
         };
         let header = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| wrong("a name that HTTP does not allow"))?;
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| wrong("a value that HTTP does not allow"))?;
+        let mut value =
+            HeaderValue::from_str(value).map_err(|_| wrong("a value that HTTP does not allow"))?;
         value.set_sensitive(true);
         headers.insert(header, value);
     }

@@ -40,7 +40,10 @@ impl ServerError {
                     || body.get("type").and_then(Value::as_str) == Some("error");
                 let detail = body.get("detail").or_else(|| body.get("errors"));
                 return match detail {
-                    Some(detail) => Some(Self { message: word(Some(detail)), ..Self::default() }),
+                    Some(detail) => Some(Self {
+                        message: word(Some(detail)),
+                        ..Self::default()
+                    }),
                     None if is_error || body.get("choices").is_none() => {
                         let message = word(body.get("message"));
                         (!message.is_empty()).then(|| Self {
@@ -55,10 +58,15 @@ impl ServerError {
             Some(error) => error,
         };
         if let Value::String(message) = error {
-            return Some(Self { message: message.clone(), ..Self::default() });
+            return Some(Self {
+                message: message.clone(),
+                ..Self::default()
+            });
         }
         // A gateway wraps what its own upstream said.
-        let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
+        let raw = error
+            .get("metadata")
+            .and_then(|metadata| metadata.get("raw"));
         let mut message = word(error.get("message"));
         if let Some(raw) = raw.and_then(Value::as_str) {
             message = format!("{message}: {raw}");
@@ -120,7 +128,10 @@ impl Who {
         let error = serde_json::from_str(&text)
             .ok()
             .and_then(|body| ServerError::find(&body))
-            .unwrap_or_else(|| ServerError { message: without_tags(&text), ..ServerError::default() });
+            .unwrap_or_else(|| ServerError {
+                message: without_tags(&text),
+                ..ServerError::default()
+            });
         let mut failure = self.judge(Some(refused.status), &error);
         if let Some(wait) = refused.retry_after {
             failure.error.retry_after = Some(wait);
@@ -134,15 +145,24 @@ impl Who {
             Some(id) => format!(" (request {})", self.clean(id)),
             None => String::new(),
         };
-        self.word(&mut failure, &format!("answered {}{said}{request}", refused.status));
+        self.word(
+            &mut failure,
+            &format!("answered {}{said}{request}", refused.status),
+        );
         failure
     }
 
     /// The server reported an error after the answer had begun as a success.
     pub(crate) fn in_stream(&self, error: &ServerError) -> Failure {
-        let status = error.code.parse().ok().filter(|code| (400..600).contains(code));
+        let status = error
+            .code
+            .parse()
+            .ok()
+            .filter(|code| (400..600).contains(code));
         let mut failure = self.judge(status, error);
-        let class = [&error.class, &error.code].into_iter().find(|word| !word.is_empty());
+        let class = [&error.class, &error.code]
+            .into_iter()
+            .find(|word| !word.is_empty());
         let said = match (self.clean(&error.message), class) {
             (said, None) if said.is_empty() => "no details".to_owned(),
             (said, None) => said,
@@ -157,7 +177,10 @@ impl Who {
     pub(crate) fn malformed(&self, what: &str) -> Failure {
         let mut failure = failure(ErrorKind::Malformed, None, false);
         let what = self.clean(what);
-        self.word(&mut failure, &format!("sent something that is no answer: {what}"));
+        self.word(
+            &mut failure,
+            &format!("sent something that is no answer: {what}"),
+        );
         failure
     }
 
@@ -166,6 +189,19 @@ impl Who {
         let mut failure = failure(ErrorKind::Network, None, may_retry);
         let what = self.clean(what);
         self.word(&mut failure, &what);
+        failure
+    }
+
+    /// The server was reached and no encrypted connection came about.
+    pub(crate) fn not_secure(&self, why: &str) -> Failure {
+        let mut failure = failure(ErrorKind::Network, None, false);
+        failure.error.message = format!(
+            "{} ({}) gave no secure connection: {}\nhint: does `base_url` say `https` where it should say `http`? \
+             does the system trust the certificate, which behind a company's proxy is the proxy's?",
+            self.provider,
+            self.host,
+            self.clean(why)
+        );
         failure
     }
 
@@ -236,7 +272,9 @@ impl Who {
         match (failure.error.kind, failure.error.status) {
             (ErrorKind::Auth, _) => vec![format!("check {key}")],
             (ErrorKind::RateLimited, _) if !failure.may_retry => {
-                vec![format!("add credit to the account, or take another provider with `--provider`")]
+                vec![format!(
+                    "add credit to the account, or take another provider with `--provider`"
+                )]
             }
             (ErrorKind::RateLimited, _) => match failure.error.retry_after {
                 Some(wait) => vec![format!("the server asks to wait {}", retry::in_words(wait))],
@@ -258,7 +296,10 @@ impl Who {
                 vec![format!("is the server at {} running?", self.host)]
             }
             (ErrorKind::Malformed, _) => {
-                vec![format!("{} was asked; check `base_url` and `api`", self.url)]
+                vec![format!(
+                    "{} was asked; check `base_url` and `api`",
+                    self.url
+                )]
             }
             _ => Vec::new(),
         }
@@ -284,52 +325,71 @@ impl Who {
 
 fn failure(kind: ErrorKind, status: Option<u16>, may_retry: bool) -> Failure {
     Failure {
-        error: Error { kind, message: String::new(), status, retry_after: None },
+        error: Error {
+            kind,
+            message: String::new(),
+            status,
+            retry_after: None,
+        },
         may_retry,
     }
 }
 
 /// A setting is wrong; says which and what to do.
 pub(crate) fn config_error(message: impl Into<String>) -> Error {
-    Error { kind: ErrorKind::Config, message: message.into(), status: None, retry_after: None }
+    Error {
+        kind: ErrorKind::Config,
+        message: message.into(),
+        status: None,
+        retry_after: None,
+    }
 }
 
 /// Says whether the account has no credit, which no waiting cures.
 fn is_out_of_credit(error: &ServerError) -> bool {
-    const NAMES: [&str; 4] =
-        ["insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached"];
+    const NAMES: [&str; 4] = [
+        "insufficient_quota",
+        "billing_error",
+        "billing_not_active",
+        "billing_hard_limit_reached",
+    ];
     NAMES.iter().any(|name| error.is(name)) || error.message.contains("credit balance is too low")
 }
 
 /// Says whether the request is larger than the model's context. Servers agree on no code, so their words decide.
 fn is_overflow(error: &ServerError) -> bool {
-    const NAMES: [&str; 3] =
-        ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
+    const NAMES: [&str; 3] = [
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+    ];
     // Lower case. One row is one wording; the comment names whose.
     const WORDS: [&[&str]; 19] = [
-        &["prompt is too long"],                            // Anthropic
-        &["exceed context limit"],                          // Anthropic, input plus max_tokens
-        &["input is too long for"],                         // Anthropic models elsewhere
-        &["exceeds the context window"],                    // OpenAI Responses
-        &["maximum context length"],                        // OpenAI Chat, vLLM, OpenRouter, DeepSeek
-        &["request too large for"],                         // OpenAI, one request over the minute's tokens
-        &["exceeds the available context size"],            // llama.cpp
-        &["context size", "exceed"],                        // llama.cpp, older
-        &["exceeds the context length"],                    // Ollama, LM Studio
-        &["greater than the context length"],               // LM Studio
-        &["context length", "exceeded"],                    // LM Studio, MiniMax
-        &["context the overflows"],                         // LM Studio, as it is spelled
-        &["longer than the maximum model length"],          // vLLM
-        &["input token count", "exceeds the maximum"],      // Gemini
-        &["maximum prompt length is"],                      // xAI
-        &["reduce the length of the messages"],             // Groq
-        &["too large for model with"],                      // Mistral
-        &["exceeded model token limit"],                    // Moonshot
-        &["prompt exceeds max length"],                     // Z.AI
+        &["prompt is too long"],                       // Anthropic
+        &["exceed context limit"],                     // Anthropic, input plus max_tokens
+        &["input is too long for"],                    // Anthropic models elsewhere
+        &["exceeds the context window"],               // OpenAI Responses
+        &["maximum context length"],                   // OpenAI Chat, vLLM, OpenRouter, DeepSeek
+        &["request too large for"], // OpenAI, one request over the minute's tokens
+        &["exceeds the available context size"], // llama.cpp
+        &["context size", "exceed"], // llama.cpp, older
+        &["exceeds the context length"], // Ollama, LM Studio
+        &["greater than the context length"], // LM Studio
+        &["context length", "exceeded"], // LM Studio, MiniMax
+        &["context the overflows"], // LM Studio, as it is spelled
+        &["longer than the maximum model length"], // vLLM
+        &["input token count", "exceeds the maximum"], // Gemini
+        &["maximum prompt length is"], // xAI
+        &["reduce the length of the messages"], // Groq
+        &["too large for model with"], // Mistral
+        &["exceeded model token limit"], // Moonshot
+        &["prompt exceeds max length"], // Z.AI
     ];
     let message = error.message.to_lowercase();
     NAMES.iter().any(|name| error.is(name))
-        || WORDS.iter().any(|words| words.iter().all(|word| message.contains(word)))
+        || WORDS
+            .iter()
+            .any(|words| words.iter().all(|word| message.contains(word)))
 }
 
 /// Returns the text of an HTML page roughly: what stands outside of tags. Other text stays as it is.

@@ -25,7 +25,9 @@ pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<reqwest::Cl
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
         // A new connection costs nothing without TLS, while small servers close a kept one just when it is used again.
-        builder = builder.tls_backend_preconfigured(no_certificates).pool_max_idle_per_host(0);
+        builder = builder
+            .tls_backend_preconfigured(no_certificates)
+            .pool_max_idle_per_host(0);
     }
     builder.build().map_err(|error| chain(&error))
 }
@@ -60,14 +62,25 @@ pub(crate) fn chain(error: &reqwest::Error) -> String {
         }
         cause = error.source();
     }
-    if texts.is_empty() { error.to_string() } else { texts.join(": ") }
+    if texts.is_empty() {
+        error.to_string()
+    } else {
+        texts.join(": ")
+    }
 }
 
-/// Says whether trying again is useless: certificates and handshakes do not heal.
-pub(crate) fn is_permanent(error: &reqwest::Error) -> bool {
-    let text = chain(error).to_lowercase();
-    error.is_builder()
-        || ["certificate", "invalid peer", "tls", "handshake", "unknownissuer"]
-            .iter()
-            .any(|word| text.contains(word))
+/// Says whether certificates or the handshake are at fault, which do not heal by trying again.
+pub(crate) fn is_about_tls(error: &reqwest::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // An I/O error hides what it wraps from `source`.
+        let wrapped = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        if error.is::<rustls::Error>() || wrapped.is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -100,7 +100,10 @@ mod tests {
         check(" \n", "{}");
         check(r#"{"path": "a"#, r#"{"_invalid_json":"{\"path\": \"a"}"#);
         check("[1]", r#"{"_invalid_json":"[1]"}"#);
-        check(r#"{"a":1}{"b":2}"#, r#"{"_invalid_json":"{\"a\":1}{\"b\":2}"}"#);
+        check(
+            r#"{"a":1}{"b":2}"#,
+            r#"{"_invalid_json":"{\"a\":1}{\"b\":2}"}"#,
+        );
     }
 
     #[test]

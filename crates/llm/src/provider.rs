@@ -137,6 +137,9 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Says whether the same request may succeed later.
     pub fn may_retry(self) -> bool {
-        matches!(self, Self::RateLimited | Self::Overloaded | Self::Network | Self::Timeout)
+        matches!(
+            self,
+            Self::RateLimited | Self::Overloaded | Self::Network | Self::Timeout
+        )
     }
 }

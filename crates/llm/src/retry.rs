@@ -28,7 +28,11 @@ pub(crate) fn wait(
         Some(asked) => asked,
         None => FIRST_WAIT.saturating_mul(1 << retries.min(6)).min(MAX_WAIT),
     };
-    Some(base + base.min(Duration::from_secs(8)).mul_f64(jitter.clamp(0.0, 1.0) / 4.0))
+    Some(
+        base + base
+            .min(Duration::from_secs(8))
+            .mul_f64(jitter.clamp(0.0, 1.0) / 4.0),
+    )
 }
 
 /// Reads how long a server asks to wait from its headers: `retry-after-ms`, or `retry-after` as seconds or as a date.
@@ -91,10 +95,13 @@ fn amount(mut text: &str) -> Option<Duration> {
         let digits = text
             .find(|character: char| !character.is_ascii_digit() && character != '.')
             .unwrap_or(text.len());
-        let Some(number) = seconds(text[..digits].trim_end_matches('.')) else { return total };
+        let Some(number) = seconds(text[..digits].trim_end_matches('.')) else {
+            return total;
+        };
         text = text[digits..].trim_start();
-        let letters =
-            text.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(text.len());
+        let letters = text
+            .find(|character: char| !character.is_ascii_alphabetic())
+            .unwrap_or(text.len());
         let scale = match &text[..letters] {
             "ms" | "millisecond" | "milliseconds" => 0.001,
             "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
@@ -112,21 +119,37 @@ fn amount(mut text: &str) -> Option<Duration> {
 ///
 /// The two obsolete forms of RFC 9110, section 5.6.7, are not read: no server of a model sends them.
 fn http_date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     let (_, rest) = text.trim().split_once(", ")?;
     let mut parts = rest.split(' ');
-    let day: u64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let day: u64 = parts
+        .next()?
+        .parse()
+        .ok()
+        .filter(|day| (1..=31).contains(day))?;
     let month = parts.next()?;
     let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let year: u64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut time = parts.next()?.split(':').map(|part| part.parse::<u64>().ok());
+    let year: u64 = parts
+        .next()?
+        .parse()
+        .ok()
+        .filter(|year| (1970..=9999).contains(year))?;
+    let mut time = parts
+        .next()?
+        .split(':')
+        .map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
     if parts.next()? != "GMT" || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     // Days since 1970 by counting years from March, so that a leap day is a year's last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     Some((days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second)
 }

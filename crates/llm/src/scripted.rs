@@ -18,6 +18,8 @@
 //! [[reply]]
 //! say = [{ text = "Done." }]
 //! ```
+//!
+//! Arguments are sent with their keys in alphabetical order; a string as `input` is sent as the JSON text it is.
 
 use std::{
     collections::VecDeque,
@@ -66,7 +68,11 @@ pub struct ScriptedReply {
 enum Piece {
     Text(String),
     Thinking(String),
-    Call { id: Option<String>, name: String, input: String },
+    Call {
+        id: Option<String>,
+        name: String,
+        input: String,
+    },
     Opaque(String),
     /// Waits until it is told to go on, or is cancelled.
     Wait(Arc<Notify>),
@@ -94,7 +100,11 @@ impl ScriptedReply {
     /// Calls a tool with JSON text, valid or not. The ids are `call_1`, `call_2` and so on over the whole script.
     #[must_use]
     pub fn call(self, name: impl Into<String>, input: impl ToString) -> Self {
-        self.piece(Piece::Call { id: None, name: name.into(), input: input.to_string() })
+        self.piece(Piece::Call {
+            id: None,
+            name: name.into(),
+            input: input.to_string(),
+        })
     }
 
     /// Calls a tool under an id of its own.
@@ -106,7 +116,11 @@ impl ScriptedReply {
         input: impl ToString,
     ) -> Self {
         let id = Some(id.into());
-        self.piece(Piece::Call { id, name: name.into(), input: input.to_string() })
+        self.piece(Piece::Call {
+            id,
+            name: name.into(),
+            input: input.to_string(),
+        })
     }
 
     /// Adds an opaque block of this provider, as JSON text.
@@ -150,7 +164,10 @@ impl ScriptedReply {
 impl Scripted {
     /// Makes a provider that gives these replies.
     pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
-        let script = Script { replies: replies.into_iter().collect(), ..Script::default() };
+        let script = Script {
+            replies: replies.into_iter().collect(),
+            ..Script::default()
+        };
         Self {
             name: "scripted".to_owned(),
             model: "scripted".to_owned(),
@@ -228,8 +245,11 @@ impl Scripted {
             )));
         };
         let first_call = script.calls;
-        script.calls +=
-            reply.pieces.iter().filter(|piece| matches!(piece, Piece::Call { .. })).count();
+        script.calls += reply
+            .pieces
+            .iter()
+            .filter(|piece| matches!(piece, Piece::Call { .. }))
+            .count();
         Ok((reply, first_call))
     }
 }
@@ -299,7 +319,8 @@ impl Provider for Scripted {
                 }
                 Piece::Opaque(json) => {
                     let (wire, model) = (self.wire, self.model.clone());
-                    out.blocks.push(Block::Opaque(OpaqueBlock { wire, model, json }));
+                    out.blocks
+                        .push(Block::Opaque(OpaqueBlock { wire, model, json }));
                 }
                 Piece::Wait(gate) => tokio::select! {
                     biased;
@@ -307,7 +328,12 @@ impl Provider for Scripted {
                     () = gate.notified() => {}
                 },
                 Piece::Fail(kind, message) if !has_said => {
-                    return Err(Error { kind, message, status: None, retry_after: None });
+                    return Err(Error {
+                        kind,
+                        message,
+                        status: None,
+                        retry_after: None,
+                    });
                 }
                 Piece::Fail(_, message) => {
                     out.stop = Stop::Broken(message);
@@ -330,8 +356,15 @@ impl Provider for Scripted {
             out.stop = Stop::Cancelled;
             return Ok(out);
         }
-        let wants_results = out.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
-        let natural = if wants_results { Stop::ToolUse } else { Stop::EndTurn };
+        let wants_results = out
+            .blocks
+            .iter()
+            .any(|block| matches!(block, Block::Call { .. }));
+        let natural = if wants_results {
+            Stop::ToolUse
+        } else {
+            Stop::EndTurn
+        };
         out.stop = reply.stop.unwrap_or(natural);
         Ok(out)
     }
@@ -341,7 +374,10 @@ impl Provider for Scripted {
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let end = rest.char_indices().nth(PIECE_CHARS).map_or(rest.len(), |(index, _)| index);
+        let end = rest
+            .char_indices()
+            .nth(PIECE_CHARS)
+            .map_or(rest.len(), |(index, _)| index);
         let piece = &rest[..end];
         rest = &rest[end..];
         (!piece.is_empty()).then_some(piece)
@@ -402,7 +438,9 @@ impl TryFrom<ReplyFile> for ScriptedReply {
                 (Some(text), None, None, None) => reply.text(text),
                 (None, Some(text), None, None) => reply.thinking(text),
                 // A string is the JSON text itself, which may be wrong on purpose.
-                (None, None, Some(name), Some(serde_json::Value::String(raw))) => reply.call(name, raw),
+                (None, None, Some(name), Some(serde_json::Value::String(raw))) => {
+                    reply.call(name, raw)
+                }
                 (None, None, Some(name), Some(input)) => reply.call(name, input),
                 (None, None, Some(name), None) => reply.call(name, "{}"),
                 _ => {
@@ -412,8 +450,18 @@ impl TryFrom<ReplyFile> for ScriptedReply {
                 }
             };
         }
-        let UsageFile { input, output, cache_read, cache_write } = file.usage;
-        reply.usage = Usage { input, output, cache_read, cache_write };
+        let UsageFile {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        } = file.usage;
+        reply.usage = Usage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        };
         reply.stop = file.stop.map(|stop| match stop {
             StopFile::EndTurn => Stop::EndTurn,
             StopFile::ToolUse => Stop::ToolUse,

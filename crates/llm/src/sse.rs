@@ -123,13 +123,18 @@ mod tests {
             decoder.push(chunk, &mut events).unwrap();
         }
         events.extend(decoder.finish());
-        events.into_iter().map(|event| (event.name, event.data)).collect()
+        events
+            .into_iter()
+            .map(|event| (event.name, event.data))
+            .collect()
     }
 
     #[track_caller]
     fn check(text: &str, expect: &[(&str, &str)]) {
-        let expect: Vec<_> =
-            expect.iter().map(|(name, data)| ((*name).to_owned(), (*data).to_owned())).collect();
+        let expect: Vec<_> = expect
+            .iter()
+            .map(|(name, data)| ((*name).to_owned(), (*data).to_owned()))
+            .collect();
         assert_eq!(decode([text.as_bytes()]), expect, "in one piece");
         let bytes: Vec<_> = text.as_bytes().chunks(1).collect();
         assert_eq!(decode(bytes), expect, "byte by byte");
@@ -138,13 +143,19 @@ mod tests {
     #[test]
     fn every_line_end_ends_a_line() {
         check("data: a\n\ndata: b\n\n", &[("", "a"), ("", "b")]);
-        check("event: x\r\ndata: a\r\n\r\ndata: b\r\n\r\n", &[("x", "a"), ("", "b")]);
+        check(
+            "event: x\r\ndata: a\r\n\r\ndata: b\r\n\r\n",
+            &[("x", "a"), ("", "b")],
+        );
         check("data: a\r\rdata: b\r\r", &[("", "a"), ("", "b")]);
     }
 
     #[test]
     fn data_lines_are_joined_and_comments_skipped() {
-        check(": ping\n\nid: 7\nretry: 1\ndata: a\ndata:\ndata:  b\n\n", &[("", "a\n\n b")]);
+        check(
+            ": ping\n\nid: 7\nretry: 1\ndata: a\ndata:\ndata:  b\n\n",
+            &[("", "a\n\n b")],
+        );
         check("event: lonely\n\ndata: a\n\n", &[("", "a")]);
         check("data\n\n", &[("", "")]);
         check("\u{feff}data: mark\n\n", &[("", "mark")]);

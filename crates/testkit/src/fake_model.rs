@@ -47,7 +47,10 @@ pub struct Recorded {
 impl Recorded {
     /// Returns a header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -73,7 +76,11 @@ impl FakeModel {
         });
         let for_thread = Arc::clone(&shared);
         let acceptor = thread::spawn(move || accept(&listener, &for_thread));
-        Self { address, shared, acceptor: Some(acceptor) }
+        Self {
+            address,
+            shared,
+            acceptor: Some(acceptor),
+        }
     }
 
     /// Returns `http://127.0.0.1:PORT`.
@@ -130,7 +137,9 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn serve(stream: TcpStream, shared: &Shared) {
     drop(stream.set_nodelay(true));
     drop(stream.set_read_timeout(Some(Duration::from_millis(20))));
-    let Ok(mut out) = stream.try_clone() else { return };
+    let Ok(mut out) = stream.try_clone() else {
+        return;
+    };
     let mut reader = BufReader::new(Patient { stream, shared });
     while let Some(request) = read_request(&mut reader) {
         let path = request.path.clone();
@@ -194,7 +203,13 @@ fn read_request(reader: &mut impl BufRead) -> Option<Recorded> {
     reader.read_exact(&mut body).ok()?;
     let text = String::from_utf8_lossy(&body).into_owned();
     let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-    Some(Recorded { method, path, headers, text, body })
+    Some(Recorded {
+        method,
+        path,
+        headers,
+        text,
+        body,
+    })
 }
 
 fn read_line(reader: &mut impl BufRead) -> Option<String> {

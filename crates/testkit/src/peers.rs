@@ -92,10 +92,26 @@ pub fn aimock_fixtures(fixtures: &Value) -> Peer {
     fs::write(&fixtures_path, fixtures.to_string()).unwrap();
     // The server does not read its input; this ends it with the process that started it.
     let watch = files.path().join("watch.cjs");
-    fs::write(&watch, "process.stdin.resume().on('end', () => process.exit(0));").unwrap();
+    fs::write(
+        &watch,
+        "process.stdin.resume().on('end', () => process.exit(0));",
+    )
+    .unwrap();
     let mut command = Command::new("node");
-    command.arg("--require").arg(watch).arg(program).arg("--fixtures").arg(fixtures_path);
-    command.args(["--port", "0", "--strict", "--validate-on-load", "--log-level", "info"]);
+    command
+        .arg("--require")
+        .arg(watch)
+        .arg(program)
+        .arg("--fixtures")
+        .arg(fixtures_path);
+    command.args([
+        "--port",
+        "0",
+        "--strict",
+        "--validate-on-load",
+        "--log-level",
+        "info",
+    ]);
     start(command, files)
 }
 
@@ -126,15 +142,24 @@ sys.stdin.read()
 #[track_caller]
 fn installed(path: &str) -> PathBuf {
     let path = dir().join(path);
-    assert!(path.exists(), "{} is missing: run `ci/peers` first", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: run `ci/peers` first",
+        path.display()
+    );
     path
 }
 
 /// Starts a program and waits until it prints the address it listens on.
 #[track_caller]
 fn start(mut command: Command, files: tempfile::TempDir) -> Peer {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stdout = child.stdout.take().unwrap();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -146,7 +171,11 @@ fn start(mut command: Command, files: tempfile::TempDir) -> Peer {
             }
         }
     });
-    let mut peer = Peer { child, url: String::new(), _dir: files };
+    let mut peer = Peer {
+        child,
+        url: String::new(),
+        _dir: files,
+    };
     let Ok(url) = receiver.recv_timeout(START_TIMEOUT) else {
         let status = peer.child.try_wait();
         panic!("{command:?} named no address within {START_TIMEOUT:?}; its status is {status:?}");

@@ -13,9 +13,14 @@ impl TempHome {
     /// # Panics
     ///
     /// When the system has no room for one.
-    #[expect(clippy::new_without_default, reason = "makes a directory, which a default should not")]
+    #[expect(
+        clippy::new_without_default,
+        reason = "makes a directory, which a default should not"
+    )]
     pub fn new() -> Self {
-        Self { dir: tempfile::Builder::new().prefix("home-").tempdir().unwrap() }
+        Self {
+            dir: tempfile::Builder::new().prefix("home-").tempdir().unwrap(),
+        }
     }
 
     /// Returns its path, real and absolute.

@@ -33,7 +33,12 @@ struct Part {
 enum Content {
     Text(String),
     /// `input` is raw JSON text; `given` is what the start event already had.
-    Call { id: String, name: String, input: String, given: Option<String> },
+    Call {
+        id: String,
+        name: String,
+        input: String,
+        given: Option<String>,
+    },
     /// Thinking and whatever else only the maker understands; deltas are appended to its fields.
     Opaque(Map<String, Value>),
 }
@@ -94,7 +99,9 @@ impl Machine {
         usage.input = fields.input_tokens.unwrap_or(usage.input);
         usage.output = fields.output_tokens.unwrap_or(usage.output);
         usage.cache_read = fields.cache_read_input_tokens.unwrap_or(usage.cache_read);
-        usage.cache_write = fields.cache_creation_input_tokens.unwrap_or(usage.cache_write);
+        usage.cache_write = fields
+            .cache_creation_input_tokens
+            .unwrap_or(usage.cache_write);
     }
 
     fn begin(&mut self, index: u64, mut block: Map<String, Value>, shown: &mut Shown<'_>) {
@@ -111,15 +118,28 @@ impl Machine {
                 given: block.get("input").map(text_of),
             },
             _ => {
-                shown.thinking(block.get("thinking").and_then(Value::as_str).unwrap_or_default());
+                shown.thinking(
+                    block
+                        .get("thinking")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default(),
+                );
                 Content::Opaque(block)
             }
         };
-        self.blocks.insert(index, Part { content, is_whole: false });
+        self.blocks.insert(
+            index,
+            Part {
+                content,
+                is_whole: false,
+            },
+        );
     }
 
     fn extend(&mut self, index: u64, delta: &Delta, shown: &mut Shown<'_>) {
-        let Some(part) = self.blocks.get_mut(&index) else { return };
+        let Some(part) = self.blocks.get_mut(&index) else {
+            return;
+        };
         match &mut part.content {
             Content::Text(text) => {
                 let piece = delta.text.as_deref().unwrap_or_default();
@@ -130,9 +150,10 @@ impl Machine {
                 input.push_str(delta.partial_json.as_deref().unwrap_or_default());
             }
             Content::Opaque(fields) => {
-                for (name, piece) in
-                    [("thinking", &delta.thinking), ("signature", &delta.signature)]
-                {
+                for (name, piece) in [
+                    ("thinking", &delta.thinking),
+                    ("signature", &delta.signature),
+                ] {
                     let Some(piece) = piece else { continue };
                     match fields.get_mut(name) {
                         Some(Value::String(text)) => text.push_str(piece),
@@ -151,7 +172,9 @@ impl Assemble for Machine {
             serde_json::from_str(&event.data).map_err(|error| Fault::malformed(event, &error))?;
         match data.r#type.as_str() {
             "message_start" => {
-                let Some(message) = data.message else { return Ok(Progress::More) };
+                let Some(message) = data.message else {
+                    return Ok(Progress::More);
+                };
                 self.model = message.model.unwrap_or_else(|| self.model.clone());
                 self.message_id = message.id;
                 if let Some(usage) = &message.usage {
@@ -214,7 +237,12 @@ impl Assemble for Machine {
                 Content::Text(text) if text.is_empty() => {}
                 Content::Text(text) => blocks.push(Block::Text(text)),
                 _ if !part.is_whole && !is_complete => {}
-                Content::Call { id, name, input, given } => {
+                Content::Call {
+                    id,
+                    name,
+                    input,
+                    given,
+                } => {
                     let input = match given {
                         _ if !input.is_empty() => input,
                         Some(given) => given,
@@ -230,7 +258,13 @@ impl Assemble for Machine {
             }
         }
         let (blocks, stop) = conclude(blocks, this.stop.unwrap_or(Stop::EndTurn), end);
-        Reply { blocks, stop, usage: this.usage, model: this.model, request_id: this.message_id }
+        Reply {
+            blocks,
+            stop,
+            usage: this.usage,
+            model: this.model,
+            request_id: this.message_id,
+        }
     }
 }
 
@@ -240,7 +274,9 @@ fn stop(reason: &str, details: Option<&Value>) -> Stop {
         "tool_use" => Stop::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
         "refusal" => {
-            let said = details.and_then(|details| details.get("explanation")).and_then(Value::as_str);
+            let said = details
+                .and_then(|details| details.get("explanation"))
+                .and_then(Value::as_str);
             Stop::Refusal(said.unwrap_or("the model declined to answer").to_owned())
         }
         _ => Stop::EndTurn,

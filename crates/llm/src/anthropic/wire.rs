@@ -30,7 +30,10 @@ pub(crate) fn body(model: &str, request: &Request) -> String {
     if let Some(effort) = request.effort.filter(|_| takes_effort(model)) {
         // Newer models leave the text of their thinking out unless they are asked for a summary.
         object = object
-            .field("thinking", &json!({ "type": "adaptive", "display": "summarized" }))
+            .field(
+                "thinking",
+                &json!({ "type": "adaptive", "display": "summarized" }),
+            )
             .field("output_config", &json!({ "effort": word(effort) }));
     }
     if !request.tools.is_empty() {
@@ -43,23 +46,37 @@ pub(crate) fn body(model: &str, request: &Request) -> String {
         });
         object = object.raw("tools", &array(tools));
     }
-    let system = request.system.iter().enumerate().filter(|(_, part)| !is_blank(&part.text));
+    let system = request
+        .system
+        .iter()
+        .enumerate()
+        .filter(|(_, part)| !is_blank(&part.text));
     let system: Vec<_> = system
         .map(|(index, part)| text_block(&part.text, breakpoints.system.contains(&index)))
         .collect();
     if !system.is_empty() {
         object = object.raw("system", &array(system));
     }
-    let messages = request.messages.iter().enumerate().filter_map(|(index, message)| {
-        self::message(model, message, breakpoints.messages.contains(&index))
-    });
+    let messages = request
+        .messages
+        .iter()
+        .enumerate()
+        .filter_map(|(index, message)| {
+            self::message(model, message, breakpoints.messages.contains(&index))
+        });
     object.raw("messages", &array(messages)).end()
 }
 
 /// Says whether a model takes adaptive thinking and an effort. The older ones answer 400.
 fn takes_effort(model: &str) -> bool {
-    const OLDER: [&str; 6] =
-        ["claude-3", "claude-haiku-4", "claude-sonnet-4-5", "claude-sonnet-4-2", "claude-sonnet-4-0", "claude-opus-4-"];
+    const OLDER: [&str; 6] = [
+        "claude-3",
+        "claude-haiku-4",
+        "claude-sonnet-4-5",
+        "claude-sonnet-4-2",
+        "claude-sonnet-4-0",
+        "claude-opus-4-",
+    ];
     const ADAPTIVE_OPUS: [&str; 3] = ["claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8"];
     ADAPTIVE_OPUS.iter().any(|name| model.contains(name))
         || !OLDER.iter().any(|name| model.contains(name))
@@ -103,9 +120,15 @@ fn keep_last(indices: &mut Vec<usize>, count: usize) {
 
 /// Writes a message, or nothing if nothing of it can be sent.
 fn message(model: &str, message: &Message, is_breakpoint: bool) -> Option<String> {
-    let sent: Vec<_> = message.blocks.iter().filter(|block| is_sent(model, block)).collect();
+    let sent: Vec<_> = message
+        .blocks
+        .iter()
+        .filter(|block| is_sent(model, block))
+        .collect();
     // Thinking takes no mark.
-    let marked = sent.iter().rposition(|block| !matches!(block, Block::Opaque(_)));
+    let marked = sent
+        .iter()
+        .rposition(|block| !matches!(block, Block::Opaque(_)));
     let blocks: Vec<_> = sent
         .iter()
         .enumerate()
@@ -118,7 +141,12 @@ fn message(model: &str, message: &Message, is_breakpoint: bool) -> Option<String
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    Some(Object::new().field("role", role).raw("content", &array(blocks)).end())
+    Some(
+        Object::new()
+            .field("role", role)
+            .raw("content", &array(blocks))
+            .end(),
+    )
 }
 
 /// The wire refuses blank text; a foreign opaque block would be refused by its signature.
@@ -146,7 +174,12 @@ fn block(block: &Block, is_marked: bool) -> String {
                 .raw("input", &arguments(input));
             mark(object, is_marked).end()
         }
-        Block::Result { id, text, is_error, images } => {
+        Block::Result {
+            id,
+            text,
+            is_error,
+            images,
+        } => {
             let mut content = Vec::new();
             if !is_blank(text) {
                 content.push(text_block(text, false));
@@ -168,7 +201,11 @@ fn block(block: &Block, is_marked: bool) -> String {
 }
 
 fn text_block(text: &str, is_marked: bool) -> String {
-    mark(Object::new().field("type", "text").field("text", text), is_marked).end()
+    mark(
+        Object::new().field("type", "text").field("text", text),
+        is_marked,
+    )
+    .end()
 }
 
 fn image_block(image: &Image) -> Object {
@@ -181,7 +218,11 @@ fn image_block(image: &Image) -> Object {
 }
 
 fn mark(object: Object, is_marked: bool) -> Object {
-    if is_marked { object.raw("cache_control", &text_of(&json!({ "type": "ephemeral" }))) } else { object }
+    if is_marked {
+        object.raw("cache_control", &text_of(&json!({ "type": "ephemeral" })))
+    } else {
+        object
+    }
 }
 
 #[cfg(test)]

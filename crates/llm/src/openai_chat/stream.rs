@@ -119,9 +119,14 @@ impl Machine {
             .and_then(|details| details.cached_tokens)
             .or(fields.prompt_cache_hit_tokens)
             .unwrap_or(0);
-        let cache_write = details.and_then(|details| details.cache_write_tokens).unwrap_or(0);
+        let cache_write = details
+            .and_then(|details| details.cache_write_tokens)
+            .unwrap_or(0);
         self.usage = Usage {
-            input: fields.prompt_tokens.unwrap_or(0).saturating_sub(cache_read + cache_write),
+            input: fields
+                .prompt_tokens
+                .unwrap_or(0)
+                .saturating_sub(cache_read + cache_write),
             output: fields.completion_tokens.unwrap_or(0),
             cache_read,
             cache_write,
@@ -136,15 +141,26 @@ impl Machine {
             .or(delta.reasoning.as_deref())
             .unwrap_or_default();
         if thinking.is_empty() {
-            details.iter().for_each(|detail| shown.thinking(field(detail, "text")));
+            details
+                .iter()
+                .for_each(|detail| shown.thinking(field(detail, "text")));
         }
         shown.thinking(thinking);
-        append(&mut self.extra, "reasoning_content", delta.reasoning_content.as_deref());
+        append(
+            &mut self.extra,
+            "reasoning_content",
+            delta.reasoning_content.as_deref(),
+        );
         append(&mut self.extra, "reasoning", delta.reasoning.as_deref());
         if !details.is_empty() {
-            let kept = self.extra.entry("reasoning_details").or_insert_with(|| Value::Array(Vec::new()));
+            let kept = self
+                .extra
+                .entry("reasoning_details")
+                .or_insert_with(|| Value::Array(Vec::new()));
             if let Value::Array(kept) = kept {
-                details.into_iter().for_each(|detail| merge_detail(kept, detail));
+                details
+                    .into_iter()
+                    .for_each(|detail| merge_detail(kept, detail));
             }
         }
         if let Some(extra) = delta.extra_content {
@@ -169,9 +185,15 @@ impl Machine {
     fn take_call(&mut self, delta: CallDelta) {
         let id = delta.id.unwrap_or_default();
         let function = delta.function;
-        let name = function.as_ref().and_then(|function| function.name.clone()).unwrap_or_default();
+        let name = function
+            .as_ref()
+            .and_then(|function| function.name.clone())
+            .unwrap_or_default();
         let known = match delta.index {
-            Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            Some(index) => self
+                .calls
+                .iter()
+                .rposition(|call| call.index == Some(index)),
             None if !id.is_empty() => self.calls.iter().rposition(|call| call.id == id),
             // No index and no id: more of the last call, unless a name says that a call begins.
             None if name.is_empty() => self.calls.len().checked_sub(1),
@@ -182,7 +204,10 @@ impl Machine {
             id.is_empty() || call.id.is_empty() || call.id == id || name.is_empty()
         });
         let known = known.unwrap_or_else(|| {
-            self.calls.push(Call { index: delta.index, ..Call::default() });
+            self.calls.push(Call {
+                index: delta.index,
+                ..Call::default()
+            });
             self.calls.len() - 1
         });
         let call = &mut self.calls[known];
@@ -263,7 +288,10 @@ impl Assemble for Machine {
             this.calls.pop();
         }
         let mut blocks = Vec::new();
-        let mut extra = Extra { message: this.extra, calls: Map::new() };
+        let mut extra = Extra {
+            message: this.extra,
+            calls: Map::new(),
+        };
         let mut calls = Vec::new();
         for (index, call) in this.calls.into_iter().enumerate() {
             let id = match call.id {
@@ -273,8 +301,16 @@ impl Assemble for Machine {
             if !call.extra.is_empty() {
                 extra.calls.insert(id.clone(), Value::Object(call.extra));
             }
-            let input = if call.input.trim().is_empty() { "{}".to_owned() } else { call.input };
-            calls.push(Block::Call { id, name: call.name, input });
+            let input = if call.input.trim().is_empty() {
+                "{}".to_owned()
+            } else {
+                call.input
+            };
+            calls.push(Block::Call {
+                id,
+                name: call.name,
+                input,
+            });
         }
         if is_complete && let Some(json) = extra.to_json() {
             blocks.push(Block::Opaque(OpaqueBlock {
@@ -293,7 +329,13 @@ impl Assemble for Machine {
             None => Stop::EndTurn,
         };
         let (blocks, stop) = conclude(blocks, said, end);
-        Reply { blocks, stop, usage: this.usage, model: this.model, request_id: this.response_id }
+        Reply {
+            blocks,
+            stop,
+            usage: this.usage,
+            model: this.model,
+            request_id: this.response_id,
+        }
     }
 }
 
@@ -322,7 +364,9 @@ fn field<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 fn append(fields: &mut Map<String, Value>, name: &str, piece: Option<&str>) {
-    let Some(piece) = piece.filter(|piece| !piece.is_empty()) else { return };
+    let Some(piece) = piece.filter(|piece| !piece.is_empty()) else {
+        return;
+    };
     match fields.get_mut(name) {
         Some(Value::String(text)) => text.push_str(piece),
         _ => drop(fields.insert(name.to_owned(), piece.into())),
@@ -341,7 +385,9 @@ fn merge_detail(kept: &mut Vec<Value>, detail: Value) {
         kept.push(detail);
         return;
     };
-    let Some(into) = kept[position].as_object_mut() else { return };
+    let Some(into) = kept[position].as_object_mut() else {
+        return;
+    };
     for (name, value) in fields {
         match (into.get_mut(name), value) {
             (_, Value::Null) => {}

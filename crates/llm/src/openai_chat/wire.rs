@@ -19,7 +19,11 @@ pub(crate) enum Dialect {
 impl Dialect {
     /// Tells by the host of the URL.
     pub(crate) fn of(host: &str) -> Self {
-        if host == "api.openai.com" { Self::OpenAi } else { Self::Other }
+        if host == "api.openai.com" {
+            Self::OpenAi
+        } else {
+            Self::Other
+        }
     }
 }
 
@@ -47,16 +51,26 @@ pub(crate) fn body(model: &str, request: &Request, dialect: Dialect) -> String {
                 .field("description", &tool.description)
                 .field("parameters", &tool.input_schema)
                 .end();
-            Object::new().field("type", "function").raw("function", &function).end()
+            Object::new()
+                .field("type", "function")
+                .raw("function", &function)
+                .end()
         });
         object = object.raw("tools", &array(tools));
     }
     let mut messages = Vec::new();
-    let system: Vec<_> = request.system.iter().map(|part| part.text.as_str()).collect();
+    let system: Vec<_> = request
+        .system
+        .iter()
+        .map(|part| part.text.as_str())
+        .collect();
     if !system.is_empty() {
         // One message: several system messages are refused by many chat templates.
         messages.push(
-            Object::new().field("role", "system").field("content", &system.join("\n\n")).end(),
+            Object::new()
+                .field("role", "system")
+                .field("content", &system.join("\n\n"))
+                .end(),
         );
     }
     for message in &request.messages {
@@ -84,7 +98,9 @@ fn user(message: &Message, out: &mut Vec<String>) {
     let mut has_image = false;
     for block in &message.blocks {
         match block {
-            Block::Result { id, text, images, .. } => {
+            Block::Result {
+                id, text, images, ..
+            } => {
                 let text = match text.trim() {
                     "" if images.is_empty() => "(no output)",
                     "" => "(see the image)",
@@ -155,7 +171,13 @@ fn assistant(model: &str, message: &Message) -> String {
                 .field("id", id)
                 .field("type", "function")
                 .raw("function", &function);
-            for (name, value) in extra.calls.get(id).and_then(Value::as_object).into_iter().flatten() {
+            for (name, value) in extra
+                .calls
+                .get(id)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
                 call = call.field(name, value);
             }
             call.end()
@@ -178,11 +200,18 @@ impl Extra {
         if self.message.is_empty() && self.calls.is_empty() {
             return None;
         }
-        Some(Object::new().field("message", &self.message).field("calls", &self.calls).end())
+        Some(
+            Object::new()
+                .field("message", &self.message)
+                .field("calls", &self.calls)
+                .end(),
+        )
     }
 
     fn read(&mut self, json: &str) {
-        let Ok(Value::Object(mut fields)) = serde_json::from_str(json) else { return };
+        let Ok(Value::Object(mut fields)) = serde_json::from_str(json) else {
+            return;
+        };
         for (name, into) in [("message", &mut self.message), ("calls", &mut self.calls)] {
             if let Some(Value::Object(values)) = fields.remove(name) {
                 into.extend(values);
@@ -192,7 +221,10 @@ impl Extra {
 }
 
 fn text_part(text: &str) -> String {
-    Object::new().field("type", "text").field("text", text).end()
+    Object::new()
+        .field("type", "text")
+        .field("text", text)
+        .end()
 }
 
 fn image_part(image: &Image) -> String {

@@ -129,10 +129,18 @@ impl Machine {
                         self.refusal = refusal;
                     }
                 }
-                if self.items.get(&index).is_none_or(|item| item.text.is_empty()) {
+                if self
+                    .items
+                    .get(&index)
+                    .is_none_or(|item| item.text.is_empty())
+                {
                     shown.text(&text);
                 }
-                if text.is_empty() { Vec::new() } else { vec![Block::Text(text)] }
+                if text.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![Block::Text(text)]
+                }
             }
             "function_call" => {
                 let input = fields.arguments.filter(|input| !input.trim().is_empty());
@@ -163,8 +171,12 @@ impl Machine {
         }
         if let Some(usage) = &response.usage {
             let details = usage.input_tokens_details.as_ref();
-            let cache_read = details.and_then(|details| details.cached_tokens).unwrap_or(0);
-            let cache_write = details.and_then(|details| details.cache_write_tokens).unwrap_or(0);
+            let cache_read = details
+                .and_then(|details| details.cached_tokens)
+                .unwrap_or(0);
+            let cache_write = details
+                .and_then(|details| details.cache_write_tokens)
+                .unwrap_or(0);
             self.usage = Usage {
                 input: usage.input_tokens.saturating_sub(cache_read + cache_write),
                 output: usage.output_tokens,
@@ -174,7 +186,11 @@ impl Machine {
         }
         // The output again, for items whose own event was left out.
         for (index, raw) in (0..).zip(response.output.iter().flatten()) {
-            if self.items.get(&index).is_none_or(|item| item.blocks.is_none()) {
+            if self
+                .items
+                .get(&index)
+                .is_none_or(|item| item.blocks.is_none())
+            {
                 self.take_item(index, raw, shown)?;
             }
         }
@@ -189,11 +205,19 @@ impl Assemble for Machine {
         }
         let malformed = |error: serde_json::Error| Fault::malformed(event, &error);
         let data: Data<'_> = serde_json::from_str(&event.data).map_err(malformed)?;
-        let piece = data.delta.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let piece = data
+            .delta
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         match data.r#type.as_str() {
             "response.output_text.delta" => {
                 shown.text(piece);
-                self.items.entry(data.output_index).or_default().text.push_str(piece);
+                self.items
+                    .entry(data.output_index)
+                    .or_default()
+                    .text
+                    .push_str(piece);
             }
             "response.refusal.delta" => {
                 shown.text(piece);
@@ -208,7 +232,8 @@ impl Assemble for Machine {
             }
             "response.output_item.done" => {
                 if let Some(item) = data.item {
-                    self.take_item(data.output_index, item, shown).map_err(malformed)?;
+                    self.take_item(data.output_index, item, shown)
+                        .map_err(malformed)?;
                 }
             }
             "response.created" | "response.in_progress" => {
@@ -218,16 +243,19 @@ impl Assemble for Machine {
             }
             "response.completed" | "response.incomplete" => {
                 let Some(response) = &data.response else {
-                    return Err(Fault::Malformed(format!("event `{}` has no response", data.r#type)));
+                    return Err(Fault::Malformed(format!(
+                        "event `{}` has no response",
+                        data.r#type
+                    )));
                 };
                 self.take_response(response, shown).map_err(malformed)?;
                 let reason = response.incomplete_details.as_ref();
                 let reason = reason.and_then(|details| details.reason.as_deref());
                 self.stop = Some(match (data.r#type.as_str(), reason) {
                     ("response.completed", _) => Stop::EndTurn,
-                    (_, Some("content_filter")) => Stop::Refusal(
-                        "the provider's content filter ended the answer".to_owned(),
-                    ),
+                    (_, Some("content_filter")) => {
+                        Stop::Refusal("the provider's content filter ended the answer".to_owned())
+                    }
                     _ => Stop::MaxTokens,
                 });
                 return Ok(Progress::Done);
@@ -270,7 +298,13 @@ impl Assemble for Machine {
             None => Stop::EndTurn,
         };
         let (blocks, stop) = conclude(blocks, said, end);
-        Reply { blocks, stop, usage: this.usage, model: this.model, request_id: this.response_id }
+        Reply {
+            blocks,
+            stop,
+            usage: this.usage,
+            model: this.model,
+            request_id: this.response_id,
+        }
     }
 }
 

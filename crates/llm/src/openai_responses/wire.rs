@@ -9,12 +9,18 @@ use crate::{
 
 /// Writes the body. Nothing is stored at the server; reasoning comes encrypted and goes back with the conversation.
 pub(crate) fn body(model: &str, request: &Request) -> String {
-    let mut object = Object::new().field("model", model).field("stream", &true).field("store", &false);
+    let mut object = Object::new()
+        .field("model", model)
+        .field("stream", &true)
+        .field("store", &false);
     if may_reason(model) {
         object = object.field("include", &json!(["reasoning.encrypted_content"]));
     }
     if let Some(effort) = request.effort.filter(|_| may_reason(model)) {
-        object = object.field("reasoning", &json!({ "effort": word(effort), "summary": "auto" }));
+        object = object.field(
+            "reasoning",
+            &json!({ "effort": word(effort), "summary": "auto" }),
+        );
     }
     object = object.optional("prompt_cache_key", request.cache_key.as_deref());
     if request.max_output_tokens > 0 {
@@ -33,7 +39,11 @@ pub(crate) fn body(model: &str, request: &Request) -> String {
         });
         object = object.raw("tools", &array(tools));
     }
-    let system: Vec<_> = request.system.iter().map(|part| part.text.as_str()).collect();
+    let system: Vec<_> = request
+        .system
+        .iter()
+        .map(|part| part.text.as_str())
+        .collect();
     if !system.is_empty() {
         object = object.field("instructions", &system.join("\n\n"));
     }
@@ -49,7 +59,9 @@ pub(crate) fn body(model: &str, request: &Request) -> String {
 
 /// Says whether a model may reason. The older families answer 400 when they are asked for reasoning in any way.
 fn may_reason(model: &str) -> bool {
-    !["gpt-4", "gpt-3.5", "chatgpt-4o"].iter().any(|family| model.starts_with(family))
+    !["gpt-4", "gpt-3.5", "chatgpt-4o"]
+        .iter()
+        .any(|family| model.starts_with(family))
 }
 
 fn word(effort: Effort) -> &'static str {
@@ -67,10 +79,13 @@ fn user(message: &Message, out: &mut Vec<String>) {
         match block {
             Block::Text(text) => parts.push(text_part("input_text", text)),
             Block::Image(image) => parts.push(image_part(image)),
-            Block::Result { id, text, images, .. } => {
+            Block::Result {
+                id, text, images, ..
+            } => {
                 flush("user", &mut parts, out);
-                let object =
-                    Object::new().field("type", "function_call_output").field("call_id", id);
+                let object = Object::new()
+                    .field("type", "function_call_output")
+                    .field("call_id", id);
                 let text = match text.trim() {
                     "" if images.is_empty() => "(no output)",
                     _ => text,
@@ -138,7 +153,10 @@ fn text_part(kind: &str, text: &str) -> String {
 
 fn image_part(image: &Image) -> String {
     let url = format!("data:{};base64,{}", image.media_type, image.base64);
-    Object::new().field("type", "input_image").raw("image_url", &text_of(&url)).end()
+    Object::new()
+        .field("type", "input_image")
+        .raw("image_url", &text_of(&url))
+        .end()
 }
 
 #[cfg(test)]

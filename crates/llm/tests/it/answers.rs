@@ -15,7 +15,12 @@ async fn check(answer: Answer, blocks: &[Block], stop: Stop, shown: &str) {
             let expect = Reply {
                 blocks: blocks.to_vec(),
                 stop: stop.clone(),
-                usage: Usage { input: 10, output: 5, cache_read: 0, cache_write: 0 },
+                usage: Usage {
+                    input: 10,
+                    output: 5,
+                    cache_read: 0,
+                    cache_write: 0,
+                },
                 model: "fake-model".into(),
                 request_id: reply.request_id.clone(),
             };
@@ -27,27 +32,48 @@ async fn check(answer: Answer, blocks: &[Block], stop: Stop, shown: &str) {
 #[tokio::test]
 async fn text_arrives() {
     let text = "grüße 🦀, \"quoted\"\n";
-    check(Answer::text(text), &[Block::Text(text.into())], Stop::EndTurn, text).await;
+    check(
+        Answer::text(text),
+        &[Block::Text(text.into())],
+        Stop::EndTurn,
+        text,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_call_keeps_its_json_as_it_was_written() {
     let input = r#"{"b": 1,  "a":2.50}"#;
     let blocks = [Block::Text("so".into()), call("c1", "add", input)];
-    check(Answer::text("so").and_call("c1", "add", input), &blocks, Stop::ToolUse, "so").await;
+    check(
+        Answer::text("so").and_call("c1", "add", input),
+        &blocks,
+        Stop::ToolUse,
+        "so",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn two_parallel_calls_stay_apart() {
     let answer = Answer::call("c1", "add", r#"{"a":1}"#).and_call("c2", "add", r#"{"a":2}"#);
-    let blocks = [call("c1", "add", r#"{"a":1}"#), call("c2", "add", r#"{"a":2}"#)];
+    let blocks = [
+        call("c1", "add", r#"{"a":1}"#),
+        call("c2", "add", r#"{"a":2}"#),
+    ];
     check(answer, &blocks, Stop::ToolUse, "").await;
 }
 
 #[tokio::test]
 async fn a_call_with_invalid_json_is_kept_and_can_be_sent_back() {
     let blocks = [call("c1", "add", r#"{"a": "#)];
-    check(Answer::call("c1", "add", r#"{"a": "#), &blocks, Stop::ToolUse, "").await;
+    check(
+        Answer::call("c1", "add", r#"{"a": "#),
+        &blocks,
+        Stop::ToolUse,
+        "",
+    )
+    .await;
     for wire in WIRES {
         let mut request = request();
         request.messages.push(Message {
@@ -63,8 +89,13 @@ async fn a_call_with_invalid_json_is_kept_and_can_be_sent_back() {
 
 #[tokio::test]
 async fn the_cap_on_the_answer_is_reported_and_a_cut_call_left_out() {
-    for (wire, reason) in WIRES.into_iter().zip(["max_tokens", "max_output_tokens", "length"]) {
-        let answer = Answer::text("so far").and_call("c1", "add", r#"{"a":"#).stop(reason);
+    for (wire, reason) in WIRES
+        .into_iter()
+        .zip(["max_tokens", "max_output_tokens", "length"])
+    {
+        let answer = Answer::text("so far")
+            .and_call("c1", "add", r#"{"a":"#)
+            .stop(reason);
         let (_server, reply, _) = once(wire, [answer], |_| {}).await;
         let reply = reply.unwrap();
         assert_eq!(
@@ -77,11 +108,21 @@ async fn the_cap_on_the_answer_is_reported_and_a_cut_call_left_out() {
 
 #[tokio::test]
 async fn cached_tokens_are_counted_apart() {
-    let tokens = Tokens { input: 7, output: 3, cache_read: 900, cache_write: 40 };
+    let tokens = Tokens {
+        input: 7,
+        output: 3,
+        cache_read: 900,
+        cache_write: 40,
+    };
     for wire in WIRES {
         let (_server, reply, _) = once(wire, [Answer::text("a").tokens(tokens)], |_| {}).await;
         let cache_write = if wire == Wire::Messages { 40 } else { 0 };
-        let expect = Usage { input: 7, output: 3, cache_read: 900, cache_write };
+        let expect = Usage {
+            input: 7,
+            output: 3,
+            cache_read: 900,
+            cache_write,
+        };
         assert_eq!(reply.unwrap().usage, expect, "{wire:?}");
     }
 }
@@ -93,17 +134,28 @@ async fn second_request(wire: Wire, answer: Answer) -> Value {
     let mut request = request();
     let (reply, _) = ask(provider.as_ref(), &request).await;
     let blocks = reply.unwrap().blocks;
-    request.messages.push(Message { role: Role::Assistant, blocks, cache_breakpoint: false });
+    request.messages.push(Message {
+        role: Role::Assistant,
+        blocks,
+        cache_breakpoint: false,
+    });
     request.messages.push(user(vec![Block::Result {
         id: "c1".into(),
         text: "3".into(),
         is_error: true,
-        images: vec![Image { media_type: "image/png".into(), base64: "aGk=".into() }],
+        images: vec![Image {
+            media_type: "image/png".into(),
+            base64: "aGk=".into(),
+        }],
     }]));
     ask(provider.as_ref(), &request).await.0.unwrap();
     let requests = server.requests();
     let body = |index: usize| requests[index].body.clone();
-    let key = if wire == Wire::Responses { "input" } else { "messages" };
+    let key = if wire == Wire::Responses {
+        "input"
+    } else {
+        "messages"
+    };
     for stable in ["tools", "system", "instructions", "model"] {
         assert_eq!(body(0)[stable], body(1)[stable], "{wire:?} {stable}");
     }
@@ -113,7 +165,10 @@ async fn second_request(wire: Wire, answer: Answer) -> Value {
 #[tokio::test]
 async fn thinking_calls_and_results_go_back_as_each_wire_wants_them() {
     let answer = || {
-        Answer::default().and_thinking("hmm", "sig").and_text("I add").and_call("c1", "add", r#"{"a":1}"#)
+        Answer::default()
+            .and_thinking("hmm", "sig")
+            .and_text("I add")
+            .and_call("c1", "add", r#"{"a":1}"#)
     };
     let mark = json!({ "type": "ephemeral" });
     assert_eq!(
@@ -163,12 +218,20 @@ async fn an_opaque_block_goes_only_to_its_wire_and_model() {
         assert_eq!(seen.shown, "<h><mm>a", "{wire:?}");
         let mut request = request();
         let blocks = reply.unwrap().blocks;
-        request.messages.push(Message { role: Role::Assistant, blocks, cache_breakpoint: false });
+        request.messages.push(Message {
+            role: Role::Assistant,
+            blocks,
+            cache_breakpoint: false,
+        });
         for other in WIRES {
             for model in ["fake-model", "other-model"] {
                 let json = llm::request_json(other, model, &request);
                 let is_own = other == wire && model == "fake-model";
-                assert_eq!(json.contains("hmm"), is_own, "{wire:?} to {other:?} {model}: {json}");
+                assert_eq!(
+                    json.contains("hmm"),
+                    is_own,
+                    "{wire:?} to {other:?} {model}: {json}"
+                );
             }
         }
     }
@@ -194,7 +257,11 @@ async fn each_wire_has_its_address_its_key_header_and_its_stable_fields() {
         assert_eq!(sent.header("x-team"), Some("blue"), "{wire:?}");
         let version = (wire == Wire::Messages).then_some("2023-06-01");
         assert_eq!(sent.header("anthropic-version"), version, "{wire:?}");
-        assert_eq!(sent.text, llm::request_json(wire, "fake-model", &request()), "{wire:?}");
+        assert_eq!(
+            sent.text,
+            llm::request_json(wire, "fake-model", &request()),
+            "{wire:?}"
+        );
     }
 }
 
@@ -208,7 +275,10 @@ async fn a_provider_without_a_key_sends_no_key_header() {
         .await;
         reply.unwrap();
         let sent = &server.requests()[0];
-        assert_eq!((sent.header("authorization"), sent.header("x-api-key")), (None, None));
+        assert_eq!(
+            (sent.header("authorization"), sent.header("x-api-key")),
+            (None, None)
+        );
     }
 }
 
@@ -219,7 +289,11 @@ async fn a_provider_serves_the_next_request_too() {
         let provider = provider(config(wire, server.url()));
         for expect in ["a", "b"] {
             let (reply, _) = ask(provider.as_ref(), &request()).await;
-            assert_eq!(reply.unwrap().blocks, [Block::Text(expect.into())], "{wire:?}");
+            assert_eq!(
+                reply.unwrap().blocks,
+                [Block::Text(expect.into())],
+                "{wire:?}"
+            );
         }
     }
 }

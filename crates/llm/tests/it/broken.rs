@@ -19,7 +19,11 @@ fn events_until_half(wire: Wire) -> usize {
 
 fn first_line(message: &str, server: &FakeModel) -> String {
     let host = server.url().replace("http://", "");
-    message.lines().next().unwrap_or_default().replace(&host, "HOST")
+    message
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .replace(&host, "HOST")
 }
 
 fn broken(reply: Result<Reply, Error>, server: &FakeModel) -> (Vec<Block>, String) {
@@ -34,8 +38,10 @@ fn broken(reply: Result<Reply, Error>, server: &FakeModel) -> (Vec<Block>, Strin
 async fn a_cut_answer_is_kept_and_not_tried_again() {
     for wire in WIRES {
         let answer = Answer::text("half and half").cut_after(events_until_half(wire));
-        let (server, reply, seen) =
-            once(wire, [answer, Answer::text("second")], |config| config.max_retries = 3).await;
+        let (server, reply, seen) = once(wire, [answer, Answer::text("second")], |config| {
+            config.max_retries = 3
+        })
+        .await;
         let (blocks, how) = broken(reply, &server);
         assert_eq!(blocks, [Block::Text("half a".into())], "{wire:?}");
         assert!(how.starts_with("fake (HOST) broke the stream: "), "{how}");
@@ -47,11 +53,14 @@ async fn a_cut_answer_is_kept_and_not_tried_again() {
 #[tokio::test]
 async fn an_answer_cut_before_anything_was_seen_is_tried_again() {
     for wire in WIRES {
-        let (server, reply, seen) =
-            once(wire, [Answer::text("a").cut_after(1), Answer::text("b")], |config| {
+        let (server, reply, seen) = once(
+            wire,
+            [Answer::text("a").cut_after(1), Answer::text("b")],
+            |config| {
                 config.max_retries = 1;
-            })
-            .await;
+            },
+        )
+        .await;
         assert_eq!(reply.unwrap().blocks, [Block::Text("b".into())], "{wire:?}");
         assert_eq!((server.requests().len(), seen.retries.len()), (2, 1));
     }
@@ -59,12 +68,18 @@ async fn an_answer_cut_before_anything_was_seen_is_tried_again() {
 
 #[tokio::test]
 async fn a_cut_call_is_left_out_and_a_whole_one_kept() {
-    let answer = Answer::text("t").and_call("c1", "add", r#"{"a":1}"#).and_call("c2", "add", r#"{"a":2}"#);
+    let answer = Answer::text("t")
+        .and_call("c1", "add", r#"{"a":1}"#)
+        .and_call("c2", "add", r#"{"a":2}"#);
     // Just before the last piece of the second call.
     for (wire, events) in WIRES.into_iter().zip([13, 11, 8]) {
         let (server, reply, _) = once(wire, [answer.clone().cut_after(events)], |_| {}).await;
         let (blocks, _) = broken(reply, &server);
-        assert_eq!(blocks, [Block::Text("t".into()), call("c1", "add", r#"{"a":1}"#)], "{wire:?}");
+        assert_eq!(
+            blocks,
+            [Block::Text("t".into()), call("c1", "add", r#"{"a":1}"#)],
+            "{wire:?}"
+        );
     }
 }
 
@@ -77,12 +92,18 @@ async fn a_stalled_stream_is_given_up() {
     for wire in WIRES {
         let answer = Answer::text("half and half").stall_after(events_until_half(wire));
         let (server, reply, _) = once(wire, [answer], short).await;
-        let expect = (vec![Block::Text("half a".into())], "fake (HOST) was silent for 100 ms".to_owned());
+        let expect = (
+            vec![Block::Text("half a".into())],
+            "fake (HOST) was silent for 100 ms".to_owned(),
+        );
         assert_eq!(broken(reply, &server), expect, "{wire:?}");
         let (server, reply, _) = once(wire, [Answer::text("a").stall_after(1)], short).await;
         let error = reply.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Timeout);
-        assert_eq!(first_line(&error.message, &server), "fake (HOST) was silent for 100 ms");
+        assert_eq!(
+            first_line(&error.message, &server),
+            "fake (HOST) was silent for 100 ms"
+        );
     }
 }
 
@@ -103,13 +124,19 @@ async fn a_slow_stream_is_not_a_stalled_one() {
 async fn a_whole_answer_is_taken_although_the_stream_goes_on() {
     // The last events are the end of the stream or late usage, which some servers never send.
     for (wire, events) in WIRES.into_iter().zip([7, 6, 4]) {
-        for answer in [Answer::text("a").stall_after(events), Answer::text("a").cut_after(events)] {
+        for answer in [
+            Answer::text("a").stall_after(events),
+            Answer::text("a").cut_after(events),
+        ] {
             let (_server, reply, _) = once(wire, [answer], |config| {
                 config.idle_timeout = Duration::from_millis(100);
             })
             .await;
             let reply = reply.unwrap();
-            assert_eq!((reply.blocks, reply.stop), (vec![Block::Text("a".into())], Stop::EndTurn));
+            assert_eq!(
+                (reply.blocks, reply.stop),
+                (vec![Block::Text("a".into())], Stop::EndTurn)
+            );
         }
     }
 }
@@ -121,35 +148,55 @@ async fn a_malformed_event_ends_the_answer_and_is_shown() {
         let (server, reply, _) = once(wire, [answer], |_| {}).await;
         let (blocks, how) = broken(reply, &server);
         assert_eq!(blocks, [Block::Text("half a".into())], "{wire:?}");
-        assert!(how.starts_with("fake (HOST) sent something that is no answer: event `{\"cut`"), "{how}");
-        let (server, reply, seen) = once(wire, [Answer::raw_stream("data: nonsense\n\n")], |config| {
-            config.max_retries = 3;
-        })
-        .await;
+        assert!(
+            how.starts_with("fake (HOST) sent something that is no answer: event `{\"cut`"),
+            "{how}"
+        );
+        let (server, reply, seen) =
+            once(wire, [Answer::raw_stream("data: nonsense\n\n")], |config| {
+                config.max_retries = 3;
+            })
+            .await;
         let error = reply.unwrap_err();
-        assert_eq!((error.kind, seen.retries.len()), (ErrorKind::Malformed, 0), "{wire:?}");
-        assert!(error.message.contains("check `base_url` and `api`"), "{}", error.message);
+        assert_eq!(
+            (error.kind, seen.retries.len()),
+            (ErrorKind::Malformed, 0),
+            "{wire:?}"
+        );
+        assert!(
+            error.message.contains("check `base_url` and `api`"),
+            "{}",
+            error.message
+        );
         assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn an_error_inside_the_stream_is_an_error() {
-    let overloaded = r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let overloaded =
+        r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     for wire in WIRES {
         let error = Answer::raw_stream(format!("{overloaded}\n\n"));
-        let (server, reply, seen) =
-            once(wire, [error.clone(), Answer::text("a")], |config| config.max_retries = 1).await;
+        let (server, reply, seen) = once(wire, [error.clone(), Answer::text("a")], |config| {
+            config.max_retries = 1
+        })
+        .await;
         assert_eq!(reply.unwrap().blocks, [Block::Text("a".into())], "{wire:?}");
         let host = server.url().replace("http://", "");
         let reason = format!("fake ({host}) failed while answering: Overloaded (overloaded_error)");
         assert_eq!(seen.retries, [(reason, 1)]);
-        let late = Answer::text("half and half")
-            .event_after(events_until_half(wire), overloaded.strip_prefix("data: ").unwrap());
+        let late = Answer::text("half and half").event_after(
+            events_until_half(wire),
+            overloaded.strip_prefix("data: ").unwrap(),
+        );
         let (server, reply, _) = once(wire, [late], |_| {}).await;
         let (blocks, how) = broken(reply, &server);
         assert_eq!(blocks, [Block::Text("half a".into())]);
-        assert_eq!(how, "fake (HOST) failed while answering: Overloaded (overloaded_error)");
+        assert_eq!(
+            how,
+            "fake (HOST) failed while answering: Overloaded (overloaded_error)"
+        );
     }
 }
 
@@ -174,14 +221,18 @@ async fn cancelled(wire: Wire, answer: Answer, cancel: CancellationToken) -> Res
     let mut observer = Canceller(cancel.clone());
     let request = request();
     let asked = provider.stream(&request, &mut observer, &cancel);
-    tokio::time::timeout(Duration::from_secs(10), asked).await.expect("ends at once")
+    tokio::time::timeout(Duration::from_secs(10), asked)
+        .await
+        .expect("ends at once")
 }
 
 #[tokio::test]
 async fn cancelling_keeps_what_arrived() {
     for wire in WIRES {
         let answer = Answer::text("half and half").stall_after(events_until_half(wire));
-        let reply = cancelled(wire, answer, CancellationToken::new()).await.unwrap();
+        let reply = cancelled(wire, answer, CancellationToken::new())
+            .await
+            .unwrap();
         let expect = (vec![Block::Text("half a".into())], Stop::Cancelled);
         assert_eq!((reply.blocks, reply.stop), expect, "{wire:?}");
     }
@@ -196,7 +247,9 @@ async fn cancelling_before_anything_arrived_is_an_error_of_its_own() {
         assert_eq!(error.kind, ErrorKind::Cancelled, "{wire:?}");
         // Cancelled while it waits for the next try, which would be a minute away.
         let limited = Answer::status(429).header("retry-after", "60");
-        let error = cancelled(wire, limited, CancellationToken::new()).await.unwrap_err();
+        let error = cancelled(wire, limited, CancellationToken::new())
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Cancelled, "{wire:?}");
     }
 }

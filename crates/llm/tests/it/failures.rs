@@ -10,7 +10,11 @@ use crate::run::{WIRES, config, once};
 /// Returns kind, status and message, the port replaced.
 fn told(server: &FakeModel, error: &Error) -> (ErrorKind, Option<u16>, String) {
     let host = server.url().replace("http://", "");
-    (error.kind, error.status, error.message.replace(&host, "HOST"))
+    (
+        error.kind,
+        error.status,
+        error.message.replace(&host, "HOST"),
+    )
 }
 
 #[tokio::test]
@@ -55,14 +59,21 @@ async fn a_permanent_error_fails_at_once_and_says_what_to_do() {
                 once(wire, [answer.clone()], |config| config.max_retries = 4).await;
             let (got, _, text) = told(&server, &reply.unwrap_err());
             assert_eq!((got, text.as_str()), (*kind, *message), "{wire:?}");
-            assert_eq!((server.requests().len(), seen.retries), (1, Vec::new()), "{wire:?}");
+            assert_eq!(
+                (server.requests().len(), seen.retries),
+                (1, Vec::new()),
+                "{wire:?}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn not_found_names_the_address_and_the_model() {
-    for (wire, path) in WIRES.into_iter().zip(["/v1/messages", "/responses", "/chat/completions"]) {
+    for (wire, path) in WIRES
+        .into_iter()
+        .zip(["/v1/messages", "/responses", "/chat/completions"])
+    {
         let (server, reply, _) =
             once(wire, [Answer::status(404)], |config| config.max_retries = 4).await;
         let expect = format!(
@@ -80,39 +91,60 @@ async fn a_redirect_is_not_followed() {
     let (server, reply, _) = once(Wire::Chat, [answer], |_| {}).await;
     let (kind, status, message) = told(&server, &reply.unwrap_err());
     assert_eq!((kind, status), (ErrorKind::Config, Some(307)));
-    assert!(message.contains("it points to http://elsewhere.example/"), "{message}");
+    assert!(
+        message.contains("it points to http://elsewhere.example/"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_for_as_long_as_the_server_says() {
     for wire in WIRES {
         for (name, value) in [("retry-after-ms", "20"), ("retry-after", "0.02")] {
-            let limited = Answer::status(429).header(name, value).body(r#"{"error":"slow down"}"#);
+            let limited = Answer::status(429)
+                .header(name, value)
+                .body(r#"{"error":"slow down"}"#);
             let (server, reply, seen) =
-                once(wire, [limited.clone(), limited, Answer::text("a")], |c| c.max_retries = 2).await;
+                once(wire, [limited.clone(), limited, Answer::text("a")], |c| {
+                    c.max_retries = 2
+                })
+                .await;
             assert_eq!(reply.unwrap().stop, Stop::EndTurn, "{wire:?}");
             assert_eq!(server.requests().len(), 3);
             let host = server.url().replace("http://", "");
             let reason = format!("fake ({host}) answered 429: slow down");
             assert_eq!(seen.retries, [(reason.clone(), 1), (reason, 2)]);
-            assert!(seen.waits.iter().all(|wait| (20..=25).contains(&wait.as_millis())));
+            assert!(
+                seen.waits
+                    .iter()
+                    .all(|wait| (20..=25).contains(&wait.as_millis()))
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn a_broken_server_is_tried_as_often_as_allowed() {
-    let table =
-        [(500, ErrorKind::Overloaded), (529, ErrorKind::Overloaded), (408, ErrorKind::Timeout)];
+    let table = [
+        (500, ErrorKind::Overloaded),
+        (529, ErrorKind::Overloaded),
+        (408, ErrorKind::Timeout),
+    ];
     for wire in WIRES {
         for (status, kind) in table {
-            let answer = Answer::status(status).header("retry-after-ms", "1").body("{}");
+            let answer = Answer::status(status)
+                .header("retry-after-ms", "1")
+                .body("{}");
             let (server, reply, seen) =
                 once(wire, vec![answer; 3], |config| config.max_retries = 2).await;
             let expect = format!("fake (HOST) answered {status}: {{}}, in 3 tries");
             let told = told(&server, &reply.unwrap_err());
             assert_eq!(told, (kind, Some(status), expect), "{wire:?}");
-            assert_eq!((server.requests().len(), seen.retries.len()), (3, 2), "{wire:?}");
+            assert_eq!(
+                (server.requests().len(), seen.retries.len()),
+                (3, 2),
+                "{wire:?}"
+            );
         }
     }
 }
@@ -123,11 +155,18 @@ async fn a_server_of_this_machine_that_is_not_there_is_not_waited_for() {
         let free = FakeModel::start([]).url();
         let mut config = config(wire, free);
         config.max_retries = 4;
-        let (reply, seen) =
-            crate::run::ask(crate::run::provider(config).as_ref(), &crate::run::request()).await;
+        let (reply, seen) = crate::run::ask(
+            crate::run::provider(config).as_ref(),
+            &crate::run::request(),
+        )
+        .await;
         let error = reply.unwrap_err();
         assert_eq!((error.kind, seen.retries.len()), (ErrorKind::Network, 0));
-        assert!(error.message.contains("could not be reached: "), "{}", error.message);
+        assert!(
+            error.message.contains("could not be reached: "),
+            "{}",
+            error.message
+        );
         assert!(error.message.ends_with(" running?"), "{}", error.message);
     }
 }
@@ -140,22 +179,33 @@ async fn a_server_that_never_answers_times_out() {
         })
         .await;
         let expect = "fake (HOST) did not begin to answer within 50 ms".to_owned();
-        assert_eq!(told(&server, &reply.unwrap_err()), (ErrorKind::Timeout, None, expect));
+        assert_eq!(
+            told(&server, &reply.unwrap_err()),
+            (ErrorKind::Timeout, None, expect)
+        );
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_is_no_stream_is_named() {
-    let page = Answer::status(200).header("content-type", "text/html").body("<p>Welcome</p>");
+    let page = Answer::status(200)
+        .header("content-type", "text/html")
+        .body("<p>Welcome</p>");
     let (server, reply, _) = once(Wire::Chat, [page], |config| config.max_retries = 4).await;
     let (kind, _, message) = told(&server, &reply.unwrap_err());
     assert_eq!(kind, ErrorKind::Malformed);
-    assert!(message.contains("`text/html` where a stream of events was expected"), "{message}");
+    assert!(
+        message.contains("`text/html` where a stream of events was expected"),
+        "{message}"
+    );
     let error = Answer::status(200).body(r#"{"error":{"message":"model not loaded"}}"#);
     let (server, reply, _) = once(Wire::Chat, [error], |_| {}).await;
     let (kind, _, message) = told(&server, &reply.unwrap_err());
     assert_eq!(kind, ErrorKind::Overloaded);
-    assert_eq!(message, "fake (HOST) failed while answering: model not loaded");
+    assert_eq!(
+        message,
+        "fake (HOST) failed while answering: model not loaded"
+    );
 }
 
 #[test]
@@ -195,5 +245,23 @@ fn a_wrong_configuration_fails_before_any_network() {
         |config| config.headers = vec![("a b".into(), "c".into())],
         ErrorKind::Config,
         "header `a b` of provider `fake` has a name that HTTP does not allow",
+    );
+}
+
+#[tokio::test]
+async fn a_failed_handshake_is_not_tried_again() {
+    let server = FakeModel::start([]);
+    let mut config = config(Wire::Chat, server.url().replace("http:", "https:"));
+    config.max_retries = 4;
+    let (reply, seen) = crate::run::ask(
+        crate::run::provider(config).as_ref(),
+        &crate::run::request(),
+    )
+    .await;
+    let (kind, _, message) = told(&server, &reply.unwrap_err());
+    assert_eq!((kind, seen.retries.len()), (ErrorKind::Network, 0));
+    assert!(
+        message.starts_with("fake (HOST) gave no secure connection: "),
+        "{message}"
     );
 }

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use llm::{
-    Block, Error, Message, Observer, Provider, ProviderConfig, Reply, Request, Role, SystemPart, ToolDef,
-    Wire,
+    Block, Error, Message, Observer, Provider, ProviderConfig, Reply, Request, Role, SystemPart,
+    ToolDef, Wire,
 };
 use serde_json::json;
 use testkit::{Answer, FakeModel};
@@ -51,7 +51,10 @@ pub(crate) fn config(wire: Wire, base_url: String) -> ProviderConfig {
 
 pub(crate) fn request() -> Request {
     Request {
-        system: vec![SystemPart { text: "be brief".into(), cache_breakpoint: true }],
+        system: vec![SystemPart {
+            text: "be brief".into(),
+            cache_breakpoint: true,
+        }],
         tools: vec![ToolDef {
             name: "add".into(),
             description: "adds".into(),
@@ -65,16 +68,25 @@ pub(crate) fn request() -> Request {
 }
 
 pub(crate) fn user(blocks: Vec<Block>) -> Message {
-    Message { role: Role::User, blocks, cache_breakpoint: true }
+    Message {
+        role: Role::User,
+        blocks,
+        cache_breakpoint: true,
+    }
 }
 
 pub(crate) fn provider(config: ProviderConfig) -> Arc<dyn Provider> {
     llm::connect(config).unwrap()
 }
 
-pub(crate) async fn ask(provider: &dyn Provider, request: &Request) -> (Result<Reply, Error>, Seen) {
+pub(crate) async fn ask(
+    provider: &dyn Provider,
+    request: &Request,
+) -> (Result<Reply, Error>, Seen) {
     let mut seen = Seen::default();
-    let reply = provider.stream(request, &mut seen, &CancellationToken::new()).await;
+    let reply = provider
+        .stream(request, &mut seen, &CancellationToken::new())
+        .await;
     (reply, seen)
 }
 
@@ -93,5 +105,9 @@ pub(crate) async fn once(
 
 /// Returns a call block.
 pub(crate) fn call(id: &str, name: &str, input: &str) -> Block {
-    Block::Call { id: id.into(), name: name.into(), input: input.into() }
+    Block::Call {
+        id: id.into(),
+        name: name.into(),
+        input: input.into(),
+    }
 }

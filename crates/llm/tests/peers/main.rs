@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use llm::{
-    Block, Message, Observer, Provider, ProviderConfig, Reply, Request, Role, Stop, SystemPart, ToolDef, Wire,
+    Block, Message, Observer, Provider, ProviderConfig, Reply, Request, Role, Stop, SystemPart,
+    ToolDef, Wire,
 };
 use serde_json::json;
 use testkit::peers::{self, Conversation, Peer, Turn};
@@ -34,7 +35,11 @@ fn provider(peer: &Peer, wire: Wire) -> Arc<dyn Provider> {
     llm::connect(ProviderConfig {
         name: "peer".into(),
         wire,
-        base_url: if wire == Wire::Messages { peer.url().to_owned() } else { peer.url_v1() },
+        base_url: if wire == Wire::Messages {
+            peer.url().to_owned()
+        } else {
+            peer.url_v1()
+        },
         api_key: None,
         api_key_env: None,
         model: "some-model".into(),
@@ -49,7 +54,10 @@ fn provider(peer: &Peer, wire: Wire) -> Arc<dyn Provider> {
 
 fn request(system: &str, prompt: &str, max_output_tokens: u32) -> Request {
     Request {
-        system: vec![SystemPart { text: system.into(), cache_breakpoint: true }],
+        system: vec![SystemPart {
+            text: system.into(),
+            cache_breakpoint: true,
+        }],
         messages: vec![message(Role::User, vec![Block::Text(prompt.into())])],
         max_output_tokens,
         cache_key: Some("session-1".into()),
@@ -58,16 +66,28 @@ fn request(system: &str, prompt: &str, max_output_tokens: u32) -> Request {
 }
 
 fn message(role: Role, blocks: Vec<Block>) -> Message {
-    Message { role, blocks, cache_breakpoint: role == Role::User }
+    Message {
+        role,
+        blocks,
+        cache_breakpoint: role == Role::User,
+    }
 }
 
 fn result(id: &str, text: &str) -> Block {
-    Block::Result { id: id.into(), text: text.into(), is_error: false, images: Vec::new() }
+    Block::Result {
+        id: id.into(),
+        text: text.into(),
+        is_error: false,
+        images: Vec::new(),
+    }
 }
 
 async fn ask(provider: &dyn Provider, request: &Request) -> (Reply, Shown) {
     let mut shown = Shown::default();
-    let reply = provider.stream(request, &mut shown, &CancellationToken::new()).await.unwrap();
+    let reply = provider
+        .stream(request, &mut shown, &CancellationToken::new())
+        .await
+        .unwrap();
     (reply, shown)
 }
 
@@ -118,15 +138,35 @@ async fn a_conversation_with_calls_goes_through_the_mock_server_on_every_wire() 
             call("call_1_2", r#"{"a":3,"b":4}"#),
         ];
         assert_eq!(open_blocks(&first), expect, "{wire:?}");
-        request.messages.push(message(Role::Assistant, first.blocks));
-        request.messages.push(message(Role::User, vec![result("call_1_1", "3"), result("call_1_2", "7")]));
+        request
+            .messages
+            .push(message(Role::Assistant, first.blocks));
+        request.messages.push(message(
+            Role::User,
+            vec![result("call_1_1", "3"), result("call_1_2", "7")],
+        ));
         let (second, _) = ask(provider.as_ref(), &request).await;
-        assert_eq!(open_blocks(&second), [call("call_2_1", r#"{"a":3,"b":7}"#)], "{wire:?}");
-        request.messages.push(message(Role::Assistant, second.blocks));
-        request.messages.push(message(Role::User, vec![result("call_2_1", "10")]));
+        assert_eq!(
+            open_blocks(&second),
+            [call("call_2_1", r#"{"a":3,"b":7}"#)],
+            "{wire:?}"
+        );
+        request
+            .messages
+            .push(message(Role::Assistant, second.blocks));
+        request
+            .messages
+            .push(message(Role::User, vec![result("call_2_1", "10")]));
         let (third, shown) = ask(provider.as_ref(), &request).await;
-        assert_eq!(open_blocks(&third), [Block::Text("It is 10: grüße 🦀.".into())], "{wire:?}");
-        assert_eq!((third.stop, shown.text.as_str()), (Stop::EndTurn, "It is 10: grüße 🦀."));
+        assert_eq!(
+            open_blocks(&third),
+            [Block::Text("It is 10: grüße 🦀.".into())],
+            "{wire:?}"
+        );
+        assert_eq!(
+            (third.stop, shown.text.as_str()),
+            (Stop::EndTurn, "It is 10: grüße 🦀.")
+        );
     }
 }
 
@@ -139,11 +179,24 @@ async fn the_mock_server_refuses_and_we_say_so() {
     for wire in WIRES {
         let provider = provider(&peer, wire);
         let mut shown = Shown::default();
-        let reply =
-            provider.stream(&request("s", "hi", 10), &mut shown, &CancellationToken::new()).await;
+        let reply = provider
+            .stream(
+                &request("s", "hi", 10),
+                &mut shown,
+                &CancellationToken::new(),
+            )
+            .await;
         let error = reply.unwrap_err();
-        assert_eq!((error.kind, error.status), (llm::ErrorKind::Auth, Some(401)), "{wire:?}");
-        assert!(error.message.contains("answered 401: no such key"), "{}", error.message);
+        assert_eq!(
+            (error.kind, error.status),
+            (llm::ErrorKind::Auth, Some(401)),
+            "{wire:?}"
+        );
+        assert!(
+            error.message.contains("answered 401: no such key"),
+            "{}",
+            error.message
+        );
     }
 }
 
@@ -152,21 +205,43 @@ async fn a_real_model_answers_on_every_wire_and_reads_its_cache() {
     let peer = peers::llama();
     for wire in WIRES {
         let provider = provider(&peer, wire);
-        let mut request = request("You are a helpful assistant.", "What is the capital of France?", 12);
+        let mut request = request(
+            "You are a helpful assistant.",
+            "What is the capital of France?",
+            12,
+        );
         let (reply, shown) = ask(provider.as_ref(), &request).await;
         assert!(!shown.text.trim().is_empty(), "{wire:?}: {reply:?}");
         assert_eq!(reply.blocks, [Block::Text(shown.text)], "{wire:?}");
-        assert!(matches!(reply.stop, Stop::EndTurn | Stop::MaxTokens), "{wire:?}: {reply:?}");
-        assert!((1..=12).contains(&reply.usage.output), "{wire:?}: {reply:?}");
+        assert!(
+            matches!(reply.stop, Stop::EndTurn | Stop::MaxTokens),
+            "{wire:?}: {reply:?}"
+        );
+        assert!(
+            (1..=12).contains(&reply.usage.output),
+            "{wire:?}: {reply:?}"
+        );
         let first_input = reply.usage.input + reply.usage.cache_read;
         assert!(first_input > 10, "{wire:?}: {reply:?}");
-        request.messages.push(message(Role::Assistant, reply.blocks));
-        request.messages.push(message(Role::User, vec![Block::Text("And of Spain?".into())]));
+        request
+            .messages
+            .push(message(Role::Assistant, reply.blocks));
+        request.messages.push(message(
+            Role::User,
+            vec![Block::Text("And of Spain?".into())],
+        ));
         request.max_output_tokens = 4;
         let (reply, _) = ask(provider.as_ref(), &request).await;
-        assert!(reply.usage.cache_read >= first_input / 2, "{wire:?}: {reply:?}");
+        assert!(
+            reply.usage.cache_read >= first_input / 2,
+            "{wire:?}: {reply:?}"
+        );
         // This server says `completed` on the Responses wire also when the cap was reached.
-        let stop = if wire == Wire::Responses { Stop::EndTurn } else { Stop::MaxTokens };
+        let stop = if wire == Wire::Responses {
+            Stop::EndTurn
+        } else {
+            Stop::MaxTokens
+        };
         assert_eq!(reply.stop, stop, "{wire:?}: {reply:?}");
     }
 }
@@ -178,8 +253,15 @@ async fn a_real_server_says_when_the_context_is_too_long() {
         let provider = provider(&peer, wire);
         let mut shown = Shown::default();
         let request = request("s", &"word ".repeat(9_000), 4);
-        let reply = provider.stream(&request, &mut shown, &CancellationToken::new()).await;
+        let reply = provider
+            .stream(&request, &mut shown, &CancellationToken::new())
+            .await;
         let error = reply.unwrap_err();
-        assert_eq!(error.kind, llm::ErrorKind::ContextTooLong, "{wire:?}: {}", error.message);
+        assert_eq!(
+            error.kind,
+            llm::ErrorKind::ContextTooLong,
+            "{wire:?}: {}",
+            error.message
+        );
     }
 }

@@ -25,8 +25,15 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub(super) enum Say {
     Text(String),
-    Thinking { text: String, signature: String },
-    Call { id: String, name: String, input: String },
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    Call {
+        id: String,
+        name: String,
+        input: String,
+    },
 }
 
 /// Token counts as the wires report them, each in its own fields.
@@ -44,7 +51,12 @@ pub struct Tokens {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { input: 10, output: 5, cache_read: 0, cache_write: 0 }
+        Self {
+            input: 10,
+            output: 5,
+            cache_read: 0,
+            cache_write: 0,
+        }
     }
 }
 
@@ -68,17 +80,26 @@ impl Answer {
 
     /// Answers with a status and no stream.
     pub fn status(status: u16) -> Self {
-        Self { status: Some(status), ..Self::default() }
+        Self {
+            status: Some(status),
+            ..Self::default()
+        }
     }
 
     /// Takes the request and never answers.
     pub fn hang() -> Self {
-        Self { hangs: true, ..Self::default() }
+        Self {
+            hangs: true,
+            ..Self::default()
+        }
     }
 
     /// Answers 200 with this as the event stream, byte for byte.
     pub fn raw_stream(events: impl Into<String>) -> Self {
-        Self { body: Some(events.into()), ..Self::default() }
+        Self {
+            body: Some(events.into()),
+            ..Self::default()
+        }
     }
 
     /// Says text after what is there.
@@ -102,7 +123,10 @@ impl Answer {
     /// Thinks. The signature is what must come back: `signature`, `encrypted_content` or the text itself, by wire.
     #[must_use]
     pub fn and_thinking(mut self, text: &str, signature: &str) -> Self {
-        self.blocks.push(Say::Thinking { text: text.to_owned(), signature: signature.to_owned() });
+        self.blocks.push(Say::Thinking {
+            text: text.to_owned(),
+            signature: signature.to_owned(),
+        });
         self
     }
 
@@ -191,7 +215,11 @@ impl Answer {
             } else {
                 "text/plain"
             };
-            if !self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+            if !self
+                .headers
+                .iter()
+                .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            {
                 head.push_str(&format!("content-type: {kind}\r\n"));
             }
             head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));

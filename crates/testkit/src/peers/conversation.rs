@@ -94,7 +94,10 @@ impl Conversation {
     #[must_use]
     #[track_caller]
     pub fn reply(mut self, turn: Turn) -> Self {
-        let to = self.next.take().expect("a reply follows a prompt, or a turn with calls");
+        let to = self
+            .next
+            .take()
+            .expect("a reply follows a prompt, or a turn with calls");
         self.turns += 1;
         let id = |number: usize| format!("call_{}_{}", self.turns, number + 1);
         let calls: Vec<_> = turn
@@ -120,7 +123,8 @@ impl Conversation {
             response["usage"] = json!({ "input_tokens": input, "output_tokens": output,
                 "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output });
         }
-        self.fixtures.push(json!({ "match": to, "response": response }));
+        self.fixtures
+            .push(json!({ "match": to, "response": response }));
         self
     }
 
