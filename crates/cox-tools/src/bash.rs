@@ -7,7 +7,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use child_process::Exit;
-use cox_permission::{Risk, Subject, Target, segments};
+use cox_permission::{Risk, Subject, Target, command_risk, segments};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ impl Tool for Bash {
         Ok(Subject {
             tool: SPEC.name.to_owned(),
             text: line.to_owned(),
-            risk: Risk::Exec,
+            risk: command_risk(&segments),
             targets: vec![Target::Command { line: line.to_owned(), segments }],
         })
     }
