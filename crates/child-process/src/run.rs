@@ -75,9 +75,6 @@ pub struct Ended {
     pub survivors: Vec<i32>,
 }
 
-/// How long a program that has ended may keep its pipe open before we look for who holds it.
-const SETTLE: Duration = Duration::from_millis(50);
-
 enum Cause {
     Ended(io::Result<ExitStatus>),
     TimedOut,
@@ -127,7 +124,7 @@ impl Program {
         };
         let by_itself = matches!(cause, Cause::Ended(_));
         if by_itself {
-            let _held = timeout(SETTLE, pump.drained()).await;
+            pump.until(running.tree.settle()).await;
         }
         let outcome = pump.until(running.tree.end(limits.grace)).await;
         let _still_held = timeout(limits.drain, pump.drained()).await;

@@ -28,6 +28,9 @@ pub(crate) const MARK: &str = "CHILD_PROCESS_TREE";
 /// How long killed processes may take to go.
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
+/// How long what is left may take to go by itself before it counts as left behind.
+const SETTLE: Duration = Duration::from_millis(50);
+
 /// The trees that run now, for telling one's orphans from another's.
 static LIVE: Mutex<Live> = Mutex::new(Live {
     leaders: BTreeSet::new(),
@@ -99,6 +102,11 @@ impl Tree {
 
     pub(crate) fn leader(&self) -> i32 {
         self.leader
+    }
+
+    /// Waits a moment for what ends with its leader anyway, such as the other half of a pipeline.
+    pub(crate) async fn settle(&self) {
+        self.wait_gone(self.members(), SETTLE, None).await;
     }
 
     /// Ends the tree: asks every process, waits up to `grace`, then kills until none is left or the time is up.

@@ -15,8 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::ToolError;
 
 /// Folders that shells are found in. Never `PATH`: a workspace may be on it.
-const SHELL_FOLDERS: [&str; 5] =
-    ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
+const SHELL_FOLDERS: [&str; 5] = [
+    "/bin",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/run/current-system/sw/bin",
+];
 
 /// Shells that may be asked for.
 pub const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "fish"];
@@ -62,6 +67,10 @@ pub struct Ran {
     pub ended: Ended,
     /// What the sandbox refused, where the output says so.
     pub denial: Option<Denial>,
+    /// How much it printed, in bytes.
+    pub bytes: u64,
+    /// Whether a NUL was among it, which no text has.
+    pub is_binary: bool,
     /// Whether the output's last byte is a line's end, or there was none.
     pub ends_with_newline: bool,
 }
@@ -70,13 +79,20 @@ impl Commands {
     /// Makes commands that run so. Nothing is run, and no sandbox is looked for, until the first command.
     pub fn new(settings: CommandSettings) -> Self {
         let mode = settings.policy.mode;
-        Self { settings: Arc::new(settings), detected: Arc::new(OnceLock::new()), mode }
+        Self {
+            settings: Arc::new(settings),
+            detected: Arc::new(OnceLock::new()),
+            mode,
+        }
     }
 
     /// Returns the same under `mode`, or under the mode of the policy where that allows less.
     #[must_use]
     pub fn with_mode(&self, mode: Mode) -> Self {
-        Self { mode: mode.min(self.settings.policy.mode), ..self.clone() }
+        Self {
+            mode: mode.min(self.settings.policy.mode),
+            ..self.clone()
+        }
     }
 
     /// Returns the same with nothing writable but a private temporary folder.
@@ -139,7 +155,10 @@ impl Commands {
         sink: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Ran, ToolError> {
         let settings = &self.settings;
-        let policy = Policy { mode: self.mode, ..settings.policy.clone() };
+        let policy = Policy {
+            mode: self.mode,
+            ..settings.policy.clone()
+        };
         let wrap = if policy.mode == Mode::DangerFullAccess {
             None
         } else {
@@ -151,11 +170,17 @@ impl Commands {
             .env(self.environment())
             .cwd(&settings.cwd)
             .wrap(wrap);
-        let limits = Limits { grace: GRACE, ..Limits::deadline(timeout) };
+        let limits = Limits {
+            grace: GRACE,
+            ..Limits::deadline(timeout)
+        };
         let mut tail = Tail::default();
+        let (mut total, mut is_binary) = (0_u64, false);
         let ended = program
             .run(limits, cancel.cancelled(), &mut |_: Pipe, bytes: &[u8]| {
                 tail.push(bytes);
+                total = total.saturating_add(bytes.len() as u64);
+                is_binary |= bytes.contains(&0);
                 sink(bytes);
             })
             .await
@@ -170,7 +195,13 @@ impl Commands {
             Exit::Code(code) => sandbox::denial(code, &tail.text(), &policy),
             Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
         };
-        Ok(Ran { ended, denial, ends_with_newline: tail.bytes.last().is_none_or(|&byte| byte == b'\n') })
+        Ok(Ran {
+            ended,
+            denial,
+            bytes: total,
+            is_binary,
+            ends_with_newline: tail.bytes.last().is_none_or(|&byte| byte == b'\n'),
+        })
     }
 
     /// Returns what a command finds in its environment: no key of a provider, and nothing that waits for a person.
@@ -191,7 +222,9 @@ struct Tail {
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
-        let kept = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or(bytes);
+        let kept = bytes
+            .get(bytes.len().saturating_sub(TAIL)..)
+            .unwrap_or(bytes);
         self.bytes.extend_from_slice(kept);
         if self.bytes.len() > 2 * TAIL {
             self.bytes.drain(..self.bytes.len() - TAIL);

@@ -73,15 +73,18 @@ pub fn denial(exit_code: i32, output_tail: &str, policy: &Policy) -> Option<Deni
         if !has(&FILE_TEXTS) && !has(&FILE_CODES) {
             return None;
         }
+        // The last path is the one that was refused: the first is often the program that speaks.
         let path = paths(line)
             .into_iter()
+            .rev()
             .find_map(|path| rule_of(&path, policy).map(|rule| (path, rule)));
         let (what, rule) = match path {
             Some((path, rule)) => (Some(path.display().to_string()), rule),
             None if lower.contains("read-only file system") || lower.contains("erofs") => {
                 (None, writable_rule(policy))
             }
-            // A refusal without a path that a rule covers is as likely the command's own.
+            // A path that no rule covers was refused by its own mode.
+            None if !paths(line).is_empty() => return None,
             None => (None, "the sandbox may have refused this".to_owned()),
         };
         Some(Denial {
@@ -180,3 +183,6 @@ fn cut(line: &str) -> String {
         None => line.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

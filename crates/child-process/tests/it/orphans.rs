@@ -1,6 +1,6 @@
 //! Processes that did everything to get away.
 
-use std::time::Duration;
+use std::{fs, path::Path, time::Duration};
 
 use child_process::{Exit, adopt_orphans};
 
@@ -32,4 +32,36 @@ async fn an_orphan_of_another_tree_is_left_to_it() {
     assert_eq!((ended.exit, ended.left_behind), (Exit::TimedOut, 0));
     assert!(lives(other.id()));
     assert_eq!(other.end(Duration::from_millis(300)).await, [0_i32; 0]);
+}
+
+/// Tells the test below that it is the process to be killed; its value is the file to write process ids to.
+const VICTIM: &str = "CHILD_PROCESS_TEST_VICTIM";
+
+#[tokio::test]
+async fn a_killed_owner_takes_its_children_along() {
+    if let Some(file) = std::env::var_os(VICTIM) {
+        let file = Path::new(&file).display();
+        run(shell(&format!(
+            "echo $$ > {file}.new; mv {file}.new {file}; exec sleep 1000"
+        )))
+        .await;
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pids");
+    let test = "orphans::a_killed_owner_takes_its_children_along";
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(VICTIM, &file)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the child runs", || file.exists());
+    let [child] = pids(&fs::read_to_string(&file).unwrap())[..] else {
+        panic!("one child")
+    };
+    assert!(lives(child));
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    wait_until("the child is gone", || !lives(child));
 }

@@ -15,23 +15,44 @@ pub(super) fn text(ran: &Ran, timeout: Duration) -> String {
         Exit::Code(code) => format!("[exit {code}, {elapsed}]"),
         Exit::Signal(signal) => format!("[killed by {}, {elapsed}]", signal_name(signal)),
         Exit::TimedOut => {
-            format!("[timed out after {}: ended with everything it started]", seconds(timeout))
+            format!(
+                "[timed out after {}: ended with everything it started]",
+                seconds(timeout)
+            )
         }
         Exit::Cancelled => format!("[cancelled after {elapsed}: ended with everything it started]"),
     };
+    if ran.is_binary {
+        // Writing to a string cannot fail.
+        let _written = writeln!(
+            text,
+            "[the output holds binary data, {} bytes in all]",
+            ran.bytes
+        );
+    }
     text.push_str(&how);
     if let Some(denial) = &ran.denial {
-        // Writing to a string cannot fail.
         let _written = write!(text, "\n[sandbox: {denial}]");
     }
     if ended.left_behind > 0 {
-        let processes = if ended.left_behind == 1 { "process" } else { "processes" };
-        let _written =
-            write!(text, "\n[ended {} {processes} left in the background]", ended.left_behind);
+        let processes = if ended.left_behind == 1 {
+            "process"
+        } else {
+            "processes"
+        };
+        let _written = write!(
+            text,
+            "\n[ended {} {processes} left in the background]",
+            ended.left_behind
+        );
     }
     if !ended.survivors.is_empty() {
         let pids: Vec<String> = ended.survivors.iter().map(ToString::to_string).collect();
-        let _written = write!(text, "\n[still running, could not be ended: pid {}]", pids.join(", "));
+        let _written = write!(
+            text,
+            "\n[still running, could not be ended: pid {}]",
+            pids.join(", ")
+        );
     }
     text
 }

@@ -11,8 +11,15 @@ use crate::commands::Ran;
 fn ran(exit: Exit) -> Ran {
     let elapsed = Duration::from_millis(1234);
     Ran {
-        ended: Ended { exit, elapsed, left_behind: 0, survivors: Vec::new() },
+        ended: Ended {
+            exit,
+            elapsed,
+            left_behind: 0,
+            survivors: Vec::new(),
+        },
         denial: None,
+        bytes: 12,
+        is_binary: false,
         ends_with_newline: true,
     }
 }
@@ -27,14 +34,36 @@ fn the_last_line_says_how_it_ended() {
     check(&ran(Exit::Code(101)), "[exit 101, 1.2 s]");
     check(&ran(Exit::Signal(11)), "[killed by SIGSEGV, 1.2 s]");
     check(&ran(Exit::Signal(35)), "[killed by signal 35, 1.2 s]");
-    check(&ran(Exit::TimedOut), "[timed out after 120.0 s: ended with everything it started]");
-    check(&ran(Exit::Cancelled), "[cancelled after 1.2 s: ended with everything it started]");
+    check(
+        &ran(Exit::TimedOut),
+        "[timed out after 120.0 s: ended with everything it started]",
+    );
+    check(
+        &ran(Exit::Cancelled),
+        "[cancelled after 1.2 s: ended with everything it started]",
+    );
 }
 
 #[test]
 fn the_last_line_begins_on_a_line_of_its_own() {
-    let open = Ran { ends_with_newline: false, ..ran(Exit::Code(0)) };
+    let open = Ran {
+        ends_with_newline: false,
+        ..ran(Exit::Code(0))
+    };
     check(&open, "\n[exit 0, 1.2 s]");
+}
+
+#[test]
+fn binary_output_is_said_to_be_binary() {
+    let odd = Ran {
+        is_binary: true,
+        ends_with_newline: false,
+        ..ran(Exit::Code(0))
+    };
+    check(
+        &odd,
+        "\n[the output holds binary data, 12 bytes in all]\n[exit 0, 1.2 s]",
+    );
 }
 
 #[test]
@@ -66,7 +95,11 @@ fn a_timeout_is_held_between_a_second_and_the_limit() {
         (Some(30.0), 30),
         (Some(1e300), 600),
     ] {
-        assert_eq!(timeout(asked, default, max), Duration::from_secs(expect), "{asked:?}");
+        assert_eq!(
+            timeout(asked, default, max),
+            Duration::from_secs(expect),
+            "{asked:?}"
+        );
     }
 }
 

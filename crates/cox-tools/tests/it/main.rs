@@ -1,0 +1,6 @@
+//! The tools against a real machine: processes, sandboxes and files of their own.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bash;
+mod helper;
