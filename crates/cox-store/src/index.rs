@@ -331,10 +331,10 @@ fn read_on(db: &mut Connection, id: SessionId, path: &Path) -> rusqlite::Result<
         session.read_to += line.len() as u64;
         match from_line(line) {
             Line::Event(stored) if stored.seq > session.last_seq => {
-                session.absorb(&transaction, stored)?
+                session.absorb(&transaction, stored)?;
             }
             Line::Foreign { seq, .. } => session.last_seq = session.last_seq.max(seq),
-            Line::Event(_) | Line::NotALine { .. } => {}
+            Line::Event(_) | Line::Unreadable { .. } => {}
         }
     }
     session.save(&transaction)?;

@@ -275,6 +275,7 @@ struct AnyVersion {
 }
 
 /// What a line turned out to be.
+#[expect(clippy::large_enum_variant, reason = "lives for one step of a loop")]
 pub(crate) enum Line {
     Event(Stored),
     /// Understood so far that its number is known (0 when not), but not its event.
@@ -282,7 +283,7 @@ pub(crate) enum Line {
         seq: u64,
         why: String,
     },
-    NotALine {
+    Unreadable {
         why: String,
     },
 }
@@ -339,10 +340,10 @@ fn not_of_this_version(line: &[u8], error: &serde_json::Error) -> Line {
             seq: any.seq,
             why: of_version(any.v),
         },
-        _ if error.is_eof() => Line::NotALine {
+        _ if error.is_eof() => Line::Unreadable {
             why: "torn".to_owned(),
         },
-        _ => Line::NotALine {
+        _ => Line::Unreadable {
             why: format!("not a line of a rollout: {error}"),
         },
     }
@@ -395,7 +396,7 @@ fn read_from(mut reader: impl BufRead) -> io::Result<Read> {
                 read.last_seq = read.last_seq.max(seq);
                 why
             }
-            Line::NotALine { why } => why,
+            Line::Unreadable { why } => why,
         };
         read.replay.skipped.push(Skipped { line, why });
     }

@@ -4,9 +4,11 @@ use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Answer, Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input,
+    Answer, Concurrency, Relay, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec,
+    parse_input,
 };
 
 /// The tool.
@@ -83,22 +85,88 @@ impl Tool for AskUser {
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         let Input { question, options } = self.read(&input)?;
-        // The session bounds the wait; an interrupt wins over a late answer.
-        let answer = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => return Err(ToolError::Cancelled),
-            answer = cx.relay.ask(&question, &options) => answer,
-        };
-        match answer {
-            Answer::Text(text) => Ok(ToolOutput::text(text)),
-            Answer::Dismissed => Err(ToolError::Refused(
-                "the person does not want to answer: take the most careful choice yourself, or stop and say what is missing"
-                    .to_owned(),
-            )),
-            Answer::Nobody => Err(ToolError::Refused(
-                "nobody is there to answer: take the most careful choice yourself and name it in your final answer, or stop and say what is missing"
-                    .to_owned(),
-            )),
+        put(cx.relay.as_ref(), &cx.cancel, &question, &options).await
+    }
+}
+
+/// Puts the question. The session bounds the wait; an interrupt wins over a late answer.
+async fn put(
+    relay: &dyn Relay,
+    cancel: &CancellationToken,
+    question: &str,
+    options: &[String],
+) -> Result<ToolOutput, ToolError> {
+    let answer = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(ToolError::Cancelled),
+        answer = relay.ask(question, options) => answer,
+    };
+    let otherwise = "take the most careful choice yourself and name it in your final answer, or stop and say what is missing";
+    match answer {
+        Answer::Text(text) => Ok(ToolOutput::text(text)),
+        Answer::Dismissed => Err(ToolError::Refused(format!(
+            "the person does not want to answer: {otherwise}"
+        ))),
+        Answer::Nobody => Err(ToolError::Refused(format!(
+            "nobody is there to answer: {otherwise}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers the same to everything; nothing at all where there is no answer.
+    struct Person(Option<Answer>);
+
+    #[async_trait]
+    impl Relay for Person {
+        async fn ask(&self, _question: &str, _options: &[String]) -> Answer {
+            match &self.0 {
+                Some(answer) => answer.clone(),
+                None => std::future::pending().await,
+            }
         }
+    }
+
+    async fn answer_of(person: Person, cancel: &CancellationToken) -> String {
+        match put(&person, cancel, "which?", &[]).await {
+            Ok(output) => output.text,
+            Err(error) => error.to_string().split(':').next().unwrap().to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_the_result_and_no_answer_is_a_refusal() {
+        let cancel = CancellationToken::new();
+        for (answer, expected) in [
+            (Answer::Text("blue".to_owned()), "blue"),
+            (Answer::Dismissed, "the person does not want to answer"),
+            (Answer::Nobody, "nobody is there to answer"),
+        ] {
+            assert_eq!(answer_of(Person(Some(answer)), &cancel).await, expected);
+        }
+        cancel.cancel();
+        assert_eq!(
+            answer_of(Person(None), &cancel).await,
+            "cancelled before it was done"
+        );
+        let late = Person(Some(Answer::Text("late".to_owned())));
+        assert_eq!(
+            answer_of(late, &cancel).await,
+            "cancelled before it was done"
+        );
+    }
+
+    #[test]
+    fn an_empty_question_is_refused() {
+        let error = AskUser::new()
+            .read(&json!({ "question": " " }))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "bad arguments for `ask_user`: `question` is empty, expected the question for the person"
+        );
     }
 }

@@ -141,7 +141,7 @@ impl WebFetch {
             .build()
             .map_err(|error| ToolError::Io {
                 what: "preparing to fetch".to_owned(),
-                source: std::io::Error::other(error),
+                source: deepest(&error),
             })?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -303,12 +303,6 @@ async fn answer(response: Response, url: &Url, max_bytes: usize) -> Result<ToolO
 }
 
 fn failed(url: &Url, error: &reqwest::Error) -> ToolError {
-    let mut chain = String::new();
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        chain = inner.to_string();
-        cause = inner.source();
-    }
     let doing = if error.is_connect() {
         "cannot connect to"
     } else {
@@ -316,8 +310,17 @@ fn failed(url: &Url, error: &reqwest::Error) -> ToolError {
     };
     ToolError::Io {
         what: format!("{doing} {url}"),
-        source: std::io::Error::other(chain),
+        source: deepest(error),
     }
+}
+
+/// Returns the first cause of an error, which says most.
+fn deepest(error: &reqwest::Error) -> std::io::Error {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    std::io::Error::other(cause.to_string())
 }
 
 impl Pins {

@@ -238,7 +238,7 @@ fn a_snippet_is_one_line_around_the_place() {
         found(&place.index(), "NEEDLE"),
         [format!(
             "1 user …{} İ needle{}…",
-            "é".repeat(57),
+            "é".repeat(56),
             " z".repeat(30)
         )]
     );

@@ -120,7 +120,7 @@ fn render(tokens: &[Token<'_>], base: &Url, skips_around: bool) -> String {
                 Token::Start { name: own, .. }
                     if matches!(own.as_str(), "main" | "article" | "body") =>
                 {
-                    *depth = 0
+                    *depth = 0;
                 }
                 _ => {}
             }
@@ -165,6 +165,8 @@ struct Page {
     lists: Vec<Option<usize>>,
     /// Open `pre` elements.
     pre: usize,
+    /// Open pieces of code within a line; none goes beyond its block.
+    quotes: usize,
     /// Open links: where their text begins and where they lead.
     links: Vec<(usize, String)>,
     /// Cells so far in the row.
@@ -201,7 +203,7 @@ impl Page {
                 }
                 self.pre += 1;
             }
-            "code" | "kbd" | "samp" if self.pre == 0 => self.put_quote(),
+            "code" | "kbd" | "samp" if self.pre == 0 => self.open_quote(),
             "tr" => {
                 self.line();
                 self.cells = 0;
@@ -239,9 +241,9 @@ impl Page {
             "ul" | "ol" | "menu" => {
                 self.lists.pop();
                 if self.lists.is_empty() {
-                    self.block()
+                    self.block();
                 } else {
-                    self.line()
+                    self.line();
                 }
             }
             "li" | "tr" => {
@@ -257,7 +259,7 @@ impl Page {
                     self.breaks = 2;
                 }
             }
-            "code" | "kbd" | "samp" if self.pre == 0 => self.put_quote(),
+            "code" | "kbd" | "samp" if self.pre == 0 => self.close_quote(),
             "a" => {
                 let Some((start, target)) = self.links.pop() else {
                     return;
@@ -322,20 +324,19 @@ impl Page {
         self.out.push_str(text);
     }
 
-    fn put_quote(&mut self) {
-        // A quote that closes stands right behind the text.
-        let is_open = self
-            .out
-            .rsplit('\n')
-            .next()
-            .is_some_and(|line| line.matches('`').count() % 2 == 1);
-        if is_open && self.breaks == 0 {
-            let has_space = std::mem::take(&mut self.has_space);
-            self.out.push('`');
-            self.has_space = has_space;
-        } else {
+    fn open_quote(&mut self) {
+        if self.quotes == 0 {
             self.put("`");
         }
+        self.quotes += 1;
+    }
+
+    fn close_quote(&mut self) {
+        if self.quotes == 1 {
+            // Stands right behind the text, whatever comes next.
+            self.out.push('`');
+        }
+        self.quotes = self.quotes.saturating_sub(1);
     }
 
     fn line(&mut self) {
@@ -343,6 +344,7 @@ impl Page {
     }
 
     fn block(&mut self) {
+        self.quotes = 0;
         // Inside a list item the mark waits for the text, and blocks only break lines.
         let wanted = if self.lists.is_empty() { 2 } else { 1 };
         if self.mark.is_empty() {
@@ -352,9 +354,9 @@ impl Page {
 
     fn open_list(&mut self, first: Option<usize>) {
         if self.lists.is_empty() {
-            self.block()
+            self.block();
         } else {
-            self.line()
+            self.line();
         }
         self.lists.push(first);
     }

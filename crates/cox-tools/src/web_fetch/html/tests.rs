@@ -49,6 +49,10 @@ fn code_keeps_its_shape() {
         "<p>Use <code>a b</code>, then:</p><pre><code>\nfn main() {\n    <span>x</span> &lt; 3;\n}\n</code></pre><p>End",
         "Use `a b`, then:\n\n```\nfn main() {\n    x < 3;\n}\n```\n\nEnd\n",
     );
+    check(
+        "a <code>b <kbd>c</kbd></code>d<p><code>never closed<p><code>e</code> f",
+        "a `b c`d\n\n`never closed\n\n`e` f\n",
+    );
     check("<pre></pre>", "```\n```\n");
     check("</pre>a", "a\n");
 }
