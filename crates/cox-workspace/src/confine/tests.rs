@@ -189,7 +189,7 @@ proptest! {
         }
         let roots = Roots {
             cwd: root.clone(),
-            home: top.clone(),
+            home: top,
             readable: vec![root.clone()],
             writable: vec![root.clone()],
         };

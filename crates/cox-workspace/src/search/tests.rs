@@ -38,13 +38,13 @@ fn usual() -> (PathBuf, TempDir) {
     ])
 }
 
-fn search(top: &Path, query: LineQuery) -> Result<LineHits, SearchError> {
+fn search(top: &Path, query: &LineQuery) -> Result<LineHits, SearchError> {
     let name = |path: &Path| path.strip_prefix(top).unwrap_or(path).display().to_string();
     let bounds = Bounds {
         may_read: &|path| !path.components().any(|part| part.as_os_str() == "secret"),
         cancelled: &|| false,
     };
-    search_lines(&query, &name, &bounds)
+    search_lines(query, &name, &bounds)
 }
 
 fn query(top: &Path, pattern: &str) -> LineQuery {
@@ -60,7 +60,7 @@ fn query(top: &Path, pattern: &str) -> LineQuery {
 #[test]
 fn lines_come_sorted_without_what_is_ignored_binary_or_denied() {
     let (top, _dir) = usual();
-    let hits = search(&top, query(&top, "needle")).unwrap();
+    let hits = search(&top, &query(&top, "needle")).unwrap();
     assert_eq!(
         hits,
         LineHits {
@@ -85,7 +85,7 @@ fn context_is_marked_and_groups_are_apart() {
         ..query(&top, "needle")
     };
     assert_eq!(
-        search(&top, query).unwrap().shown,
+        search(&top, &query).unwrap().shown,
         "a.rs-1-zero\na.rs:2:needle one\na.rs-3-two\n--\na.rs-5-four\na.rs:6:needle five\n--\nsub/b.txt:1:needle b\n"
     );
 }
@@ -139,14 +139,14 @@ fn globs_fit_names_or_paths() {
 #[test]
 fn a_file_named_by_itself_is_searched_even_when_ignored() {
     let (top, _dir) = usual();
-    let hits = search(&top, query(&top.join("x.log"), "needle")).unwrap();
+    let hits = search(&top, &query(&top.join("x.log"), "needle")).unwrap();
     assert_eq!(hits.matches, 1);
 }
 
 #[test]
 fn a_pattern_with_a_line_break_searches_across_lines() {
     let (top, _dir) = usual();
-    let hits = search(&top, query(&top, r"needle one\ntwo")).unwrap();
+    let hits = search(&top, &query(&top, r"needle one\ntwo")).unwrap();
     assert_eq!(hits.shown, "a.rs:2:needle one\na.rs:3:two\n");
 }
 
@@ -154,7 +154,7 @@ fn a_pattern_with_a_line_break_searches_across_lines() {
 fn a_very_long_line_is_cut_and_says_so() {
     let long = format!("{}needle{}\n", "é".repeat(600), "x".repeat(5000));
     let (top, _dir) = tree(&[("long", long.as_bytes())]);
-    let hits = search(&top, query(&top, "needle")).unwrap();
+    let hits = search(&top, &query(&top, "needle")).unwrap();
     assert!(
         hits.shown
             .ends_with(&format!("é … ({} bytes more)\n", long.len() - 1 - 1000)),
@@ -166,7 +166,7 @@ fn a_very_long_line_is_cut_and_says_so() {
 #[test]
 fn bad_patterns_and_globs_are_told() {
     let (top, _dir) = usual();
-    let error = search(&top, query(&top, "a(b")).unwrap_err().to_string();
+    let error = search(&top, &query(&top, "a(b")).unwrap_err().to_string();
     assert!(
         error.starts_with("bad pattern `a(b`: ") && error.contains("unclosed group"),
         "{error}"
@@ -175,7 +175,7 @@ fn bad_patterns_and_globs_are_told() {
         glob: Some("a[".into()),
         ..query(&top, "x")
     };
-    let error = search(&top, bad).unwrap_err().to_string();
+    let error = search(&top, &bad).unwrap_err().to_string();
     assert!(error.starts_with("bad glob `a[`: "), "{error}");
 }
 

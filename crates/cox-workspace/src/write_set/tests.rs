@@ -159,7 +159,7 @@ fn a_failure_anywhere_leaves_every_file_as_it_was() {
     let spoilers: [(&str, Spoil); 5] = [
         ("changed", |world| world.put("z", "someone else's")),
         ("gone", |world| {
-            fs::remove_file(world.top.join("main/z")).unwrap()
+            fs::remove_file(world.top.join("main/z")).unwrap();
         }),
         ("a folder", |world| {
             fs::remove_file(world.top.join("main/z")).unwrap();
