@@ -1,5 +1,7 @@
 //! An answer while it grows: what the stream readers of the three wires have in common.
 
+use serde_json::Value;
+
 use crate::{
     Block, Observer, Reply, Stop,
     failure::{Failure, ServerError, Who},
@@ -133,9 +135,22 @@ pub(crate) fn conclude(mut blocks: Vec<Block>, said: Stop, end: End) -> (Vec<Blo
     (blocks, stop)
 }
 
+/// Reads a count of tokens at a JSON pointer. What is no count is none: usage is never a reason to lose an answer.
+pub(crate) fn count(usage: &Value, pointer: &str) -> Option<u64> {
+    let value = usage.pointer(pointer)?;
+    value.as_u64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|count| *count >= 0.0)
+            .map(|count| count as u64)
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::time::Duration;
+
+    use proptest::prelude::*;
 
     use super::*;
     use crate::sse::Decoder;
@@ -188,37 +203,111 @@ pub(crate) mod tests {
     #[test]
     fn the_blocks_decide_whether_results_are_wanted() {
         #[track_caller]
-        fn check(blocks: &[Block], said: Stop, expect: (&[Block], Stop)) {
+        fn check(blocks: &[Block], said: Stop, expect: &(&[Block], Stop)) {
             let (left, stop) = conclude(blocks.to_vec(), said, End::Complete);
-            assert_eq!((left.as_slice(), stop), expect);
+            assert_eq!(&(left.as_slice(), stop), expect);
         }
-        let text = Block::Text("a".into());
-        check(&[call("{}")], Stop::EndTurn, (&[call("{}")], Stop::ToolUse));
+        let text = || Block::Text("a".into());
         check(
-            &[text.clone()],
-            Stop::ToolUse,
-            (&[text.clone()], Stop::EndTurn),
+            &[call("{}")],
+            Stop::EndTurn,
+            &(&[call("{}")], Stop::ToolUse),
         );
+        check(&[text()], Stop::ToolUse, &(&[text()], Stop::EndTurn));
         check(
-            &[text.clone(), call("{\"a")],
+            &[text(), call("{\"a")],
             Stop::MaxTokens,
-            (&[text.clone()], Stop::MaxTokens),
+            &(&[text()], Stop::MaxTokens),
         );
         check(
             &[call("{}"), call("{\"a")],
             Stop::MaxTokens,
-            (&[call("{}")], Stop::ToolUse),
+            &(&[call("{}")], Stop::ToolUse),
         );
         check(
             &[call("{\"a")],
             Stop::EndTurn,
-            (&[call("{\"a")], Stop::ToolUse),
+            &(&[call("{\"a")], Stop::ToolUse),
         );
-        let refusal = Stop::Refusal("no".into());
-        check(
-            &[text.clone(), call("{}")],
-            refusal.clone(),
-            (&[text], refusal),
+        let refusal = || Stop::Refusal("no".into());
+        check(&[text(), call("{}")], refusal(), &(&[text()], refusal()));
+    }
+
+    const MESSAGES: &str = r#"data: {"type":"message_start","message":{"id":"m","model":"x","usage":{"input_tokens":1}}}
+
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
+
+data: {"type":"content_block_stop","index":0}
+
+data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}
+
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}
+
+"#;
+
+    const RESPONSES: &str = r#"data: {"type":"response.output_text.delta","output_index":0,"delta":"a"}
+
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"a"}]}}
+
+data: {"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}}
+
+data: {"type":"response.completed","response":{"id":"r","output":[],"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4}}}}
+
+"#;
+
+    const CHAT: &str = r#"data: {"id":"r","choices":[{"delta":{"content":"a","reasoning_details":[{"index":0,"type":"t","text":"x"}]}}]}
+
+data: {"id":"r","choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"n","arguments":"{}"}}]},"finish_reason":"stop"}]}
+
+data: {"id":"r","choices":[],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}
+
+"#;
+
+    proptest! {
+        #[test]
+        fn no_damaged_stream_makes_a_reader_panic(
+            which in 0usize..3,
+            damage in proptest::collection::vec((any::<proptest::sample::Index>(), "[0-9a-z{}\\[\\]\":,\n]{0,3}"), 0..4),
+            is_complete in any::<bool>(),
+        ) {
+            let mut text = [MESSAGES, RESPONSES, CHAT][which].to_owned();
+            for (at, with) in damage {
+                let at = at.index(text.len());
+                let end = (at + with.len()).min(text.len());
+                text.replace_range(at..end, &with);
+            }
+            let mut machine: Box<dyn Assemble> = match which {
+                0 => Box::new(crate::anthropic::stream::Machine::new("m")),
+                1 => Box::new(crate::openai_responses::stream::Machine::new("m")),
+                _ => Box::new(crate::openai_chat::stream::Machine::new("m", 0)),
+            };
+            let mut events = Vec::new();
+            Decoder::default().push(text.as_bytes(), &mut events).unwrap();
+            let mut transcript = Transcript::default();
+            let mut shown = Shown::new(&mut transcript);
+            for event in &events {
+                if machine.take(event, &mut shown).is_err() {
+                    break;
+                }
+            }
+            let end = if is_complete { End::Complete } else { End::Broken("cut".into()) };
+            machine.finish(end);
+        }
+    }
+
+    #[test]
+    fn odd_counts_are_no_reason_to_lose_an_answer() {
+        let usage = serde_json::json!({ "a": 3, "b": -1, "c": 2.9, "d": null, "e": "7", "f": { "g": u64::MAX } });
+        let counts: Vec<_> = ["/a", "/b", "/c", "/d", "/e", "/f/g", "/x"]
+            .map(|path| count(&usage, path))
+            .into();
+        assert_eq!(
+            counts,
+            [Some(3), None, Some(2), None, None, Some(u64::MAX), None]
         );
     }
 }

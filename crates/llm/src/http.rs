@@ -12,7 +12,11 @@ use url::{Host, Url};
 pub(crate) fn client(url: &Url, connect_timeout: Duration) -> Result<reqwest::Client, String> {
     install_crypto();
     let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("cox/", env!("CARGO_PKG_VERSION")))
+        .user_agent(concat!(
+            env!("CARGO_PKG_NAME"),
+            "/",
+            env!("CARGO_PKG_VERSION")
+        ))
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(connect_timeout)
         .tcp_nodelay(true)

@@ -72,13 +72,13 @@ pub enum Stop {
     EndTurn,
     /// The model wants tool results.
     ToolUse,
-    /// The cap on the answer was reached.
+    /// The cap on the answer was reached, and no whole call precedes the cut: with one the answer is [`Stop::ToolUse`].
     MaxTokens,
-    /// The model refused.
+    /// The model refused; the answer holds no calls.
     Refusal(String),
     /// We cancelled.
     Cancelled,
-    /// The stream broke; the answer is partial.
+    /// The stream broke; the answer is partial, or empty when only thinking was seen. Whole calls are kept.
     Broken(String),
 }
 

@@ -99,6 +99,10 @@ impl ScriptedReply {
 
     /// Calls a tool with JSON text, valid or not. The ids are `call_1`, `call_2` and so on over the whole script.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a literal reads better without a borrow"
+    )]
     pub fn call(self, name: impl Into<String>, input: impl ToString) -> Self {
         self.piece(Piece::Call {
             id: None,
@@ -109,6 +113,10 @@ impl ScriptedReply {
 
     /// Calls a tool under an id of its own.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a literal reads better without a borrow"
+    )]
     pub fn call_with_id(
         self,
         id: impl Into<String>,

@@ -51,3 +51,20 @@ impl TempHome {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_holds_files_and_goes_away() {
+        let home = TempHome::new();
+        let path = home.write(".cox/config.toml", "a = 1");
+        assert_eq!(
+            (home.read(".cox/config.toml").as_str(), path.is_absolute()),
+            ("a = 1", true)
+        );
+        drop(home);
+        assert!(!path.exists());
+    }
+}

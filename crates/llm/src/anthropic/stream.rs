@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Block, OpaqueBlock, Reply, Stop, Usage, Wire,
-    answer::{Assemble, End, Fault, Progress, Shown, conclude},
+    answer::{Assemble, End, Fault, Progress, Shown, conclude, count},
     failure::ServerError,
     json_text::text_of,
     sse::Event,
@@ -52,14 +52,14 @@ struct Data {
     message: Option<MessageStart>,
     content_block: Option<Map<String, Value>>,
     delta: Option<Delta>,
-    usage: Option<UsageFields>,
+    usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
 struct MessageStart {
     id: Option<String>,
     model: Option<String>,
-    usage: Option<UsageFields>,
+    usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -70,15 +70,6 @@ struct Delta {
     partial_json: Option<String>,
     stop_reason: Option<String>,
     stop_details: Option<Value>,
-}
-
-/// Counts so far; every frame repeats the totals, so the last one that names a field wins.
-#[derive(Deserialize)]
-struct UsageFields {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
 }
 
 impl Machine {
@@ -94,14 +85,17 @@ impl Machine {
         }
     }
 
-    fn take_usage(&mut self, fields: &UsageFields) {
+    /// Takes the counts so far: every frame repeats the totals, so the last one that names a count wins.
+    fn take_usage(&mut self, fields: &Value) {
         let usage = &mut self.usage;
-        usage.input = fields.input_tokens.unwrap_or(usage.input);
-        usage.output = fields.output_tokens.unwrap_or(usage.output);
-        usage.cache_read = fields.cache_read_input_tokens.unwrap_or(usage.cache_read);
-        usage.cache_write = fields
-            .cache_creation_input_tokens
-            .unwrap_or(usage.cache_write);
+        for (into, pointer) in [
+            (&mut usage.input, "/input_tokens"),
+            (&mut usage.output, "/output_tokens"),
+            (&mut usage.cache_read, "/cache_read_input_tokens"),
+            (&mut usage.cache_write, "/cache_creation_input_tokens"),
+        ] {
+            *into = count(fields, pointer).unwrap_or(*into);
+        }
     }
 
     fn begin(&mut self, index: u64, mut block: Map<String, Value>, shown: &mut Shown<'_>) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::wire::Extra;
 use crate::{
     Block, OpaqueBlock, Reply, Stop, Usage, Wire,
-    answer::{Assemble, End, Fault, Progress, Shown, conclude},
+    answer::{Assemble, End, Fault, Progress, Shown, conclude, count},
     failure::ServerError,
     sse::Event,
 };
@@ -46,7 +46,7 @@ struct Chunk {
     id: Option<String>,
     model: Option<String>,
     choices: Option<Vec<Choice>>,
-    usage: Option<UsageFields>,
+    usage: Option<Value>,
     error: Option<Value>,
 }
 
@@ -54,7 +54,7 @@ struct Chunk {
 struct Choice {
     delta: Option<Delta>,
     finish_reason: Option<String>,
-    usage: Option<UsageFields>,
+    usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -82,20 +82,6 @@ struct FunctionDelta {
     arguments: Option<Value>,
 }
 
-#[derive(Deserialize)]
-struct UsageFields {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
-    prompt_cache_hit_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
 impl Machine {
     /// Begins an answer of `model`.
     pub(crate) fn new(model: &str, salt: u64) -> Self {
@@ -113,21 +99,20 @@ impl Machine {
         }
     }
 
-    fn take_usage(&mut self, fields: &UsageFields) {
-        let details = fields.prompt_tokens_details.as_ref();
-        let cache_read = details
-            .and_then(|details| details.cached_tokens)
-            .or(fields.prompt_cache_hit_tokens)
+    /// Takes the counts so far; a chunk without any leaves those before as they are.
+    fn take_usage(&mut self, usage: &Value) {
+        let Some(prompt) = count(usage, "/prompt_tokens") else {
+            return;
+        };
+        let cache_read = count(usage, "/prompt_tokens_details/cached_tokens")
+            .or_else(|| count(usage, "/prompt_cache_hit_tokens"))
             .unwrap_or(0);
-        let cache_write = details
-            .and_then(|details| details.cache_write_tokens)
-            .unwrap_or(0);
+        let cache_write = count(usage, "/prompt_tokens_details/cache_write_tokens").unwrap_or(0);
         self.usage = Usage {
-            input: fields
-                .prompt_tokens
-                .unwrap_or(0)
-                .saturating_sub(cache_read + cache_write),
-            output: fields.completion_tokens.unwrap_or(0),
+            input: prompt
+                .saturating_sub(cache_read)
+                .saturating_sub(cache_write),
+            output: count(usage, "/completion_tokens").unwrap_or(0),
             cache_read,
             cache_write,
         };

@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Block, OpaqueBlock, Reply, Stop, Usage, Wire,
-    answer::{Assemble, End, Fault, Progress, Shown, conclude},
+    answer::{Assemble, End, Fault, Progress, Shown, conclude, count},
     failure::ServerError,
     sse::Event,
 };
@@ -56,7 +56,7 @@ struct Response<'a> {
     model: Option<String>,
     error: Option<Value>,
     incomplete_details: Option<Incomplete>,
-    usage: Option<UsageFields>,
+    usage: Option<Value>,
     #[serde(borrow, default)]
     output: Option<Vec<&'a RawValue>>,
 }
@@ -64,21 +64,6 @@ struct Response<'a> {
 #[derive(Deserialize)]
 struct Incomplete {
     reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct UsageFields {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
-    input_tokens_details: Option<InputDetails>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -170,16 +155,12 @@ impl Machine {
             self.model.clone_from(model);
         }
         if let Some(usage) = &response.usage {
-            let details = usage.input_tokens_details.as_ref();
-            let cache_read = details
-                .and_then(|details| details.cached_tokens)
-                .unwrap_or(0);
-            let cache_write = details
-                .and_then(|details| details.cache_write_tokens)
-                .unwrap_or(0);
+            let cache_read = count(usage, "/input_tokens_details/cached_tokens").unwrap_or(0);
+            let cache_write = count(usage, "/input_tokens_details/cache_write_tokens").unwrap_or(0);
+            let input = count(usage, "/input_tokens").unwrap_or(0);
             self.usage = Usage {
-                input: usage.input_tokens.saturating_sub(cache_read + cache_write),
-                output: usage.output_tokens,
+                input: input.saturating_sub(cache_read).saturating_sub(cache_write),
+                output: count(usage, "/output_tokens").unwrap_or(0),
                 cache_read,
                 cache_write,
             };

@@ -39,7 +39,7 @@ async fn a_cut_answer_is_kept_and_not_tried_again() {
     for wire in WIRES {
         let answer = Answer::text("half and half").cut_after(events_until_half(wire));
         let (server, reply, seen) = once(wire, [answer, Answer::text("second")], |config| {
-            config.max_retries = 3
+            config.max_retries = 3;
         })
         .await;
         let (blocks, how) = broken(reply, &server);
@@ -179,7 +179,7 @@ async fn an_error_inside_the_stream_is_an_error() {
     for wire in WIRES {
         let error = Answer::raw_stream(format!("{overloaded}\n\n"));
         let (server, reply, seen) = once(wire, [error.clone(), Answer::text("a")], |config| {
-            config.max_retries = 1
+            config.max_retries = 1;
         })
         .await;
         assert_eq!(reply.unwrap().blocks, [Block::Text("a".into())], "{wire:?}");

@@ -106,7 +106,7 @@ async fn a_rate_limit_is_waited_for_as_long_as_the_server_says() {
                 .body(r#"{"error":"slow down"}"#);
             let (server, reply, seen) =
                 once(wire, [limited.clone(), limited, Answer::text("a")], |c| {
-                    c.max_retries = 2
+                    c.max_retries = 2;
                 })
                 .await;
             assert_eq!(reply.unwrap().stop, Stop::EndTurn, "{wire:?}");

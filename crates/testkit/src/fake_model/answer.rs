@@ -111,6 +111,10 @@ impl Answer {
 
     /// Calls a tool after what is there.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a literal reads better without a borrow"
+    )]
     pub fn and_call(mut self, id: &str, name: &str, input: impl ToString) -> Self {
         self.blocks.push(Say::Call {
             id: id.to_owned(),

@@ -59,6 +59,10 @@ impl Turn {
 
     /// Calls a tool with JSON text.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a literal reads better without a borrow"
+    )]
     pub fn call(mut self, name: &str, input: impl ToString) -> Self {
         self.calls.push((name.to_owned(), input.to_string()));
         self
