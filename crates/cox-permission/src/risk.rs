@@ -50,7 +50,7 @@ pub(crate) fn segment_risk(line: &[Segment], segment: &Segment) -> Risk {
         line.iter()
             .any(|other| matches!(other.words[0].as_str(), "cd" | "pushd" | "popd"))
     };
-    match reading::is_read_only(words) {
+    match reading::is_read_only(segment) {
         true if words[0] == "git" && changes_folder() => Risk::Exec,
         true => Risk::ReadOnly,
         false => Risk::Exec,

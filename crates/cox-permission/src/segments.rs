@@ -63,5 +63,16 @@ pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     }
 }
 
+/// Says whether a shell may turn an argument of a plain command into any name, one that looks like an option among them.
+pub(crate) fn has_open_pattern(command: &str) -> bool {
+    match lexer::commands(command) {
+        Ok(commands) => commands
+            .iter()
+            .flat_map(|command| &command.words)
+            .any(|word| word.begins_with_pattern),
+        Err(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests;

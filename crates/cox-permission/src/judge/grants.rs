@@ -127,7 +127,7 @@ impl Grants {
                 Target::Read(path) => grants.push(format!("Read({})", path_text(path, anchors))),
                 Target::Edit(path) => grants.push(format!("Edit({})", path_text(path, anchors))),
                 Target::Url(url) => {
-                    grants.extend(host_of(url).map(|host| format!("WebFetch(domain:{host})")))
+                    grants.extend(host_of(url).map(|host| format!("WebFetch(domain:{host})")));
                 }
                 Target::Mcp { server, tool } => grants.push(format!("mcp__{server}__{tool}")),
                 Target::Command { line, segments } => match known(segments) {

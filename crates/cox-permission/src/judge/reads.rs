@@ -120,13 +120,17 @@ fn may_expand_to(pattern: &Path, glob: &crate::rule::PathGlob) -> bool {
             .collect();
         return glob.reaches_into(&literal);
     };
-    let Some(text) = pattern.to_str() else {
-        return true;
-    };
-    let depth = pattern.components().count();
-    let folder: PathBuf = denied.components().take(depth).collect();
-    match GlobBuilder::new(text).literal_separator(true).build() {
-        Ok(matcher) => matcher.compile_matcher().is_match(folder),
-        Err(_) => true,
+    // The pattern may reach below what is denied, or name a folder above it.
+    let depth = pattern
+        .components()
+        .count()
+        .min(denied.components().count());
+    let begin = |path: &Path| path.components().take(depth).collect::<PathBuf>();
+    match begin(pattern)
+        .to_str()
+        .map(|text| GlobBuilder::new(text).literal_separator(true).build())
+    {
+        Some(Ok(matcher)) => matcher.compile_matcher().is_match(begin(denied)),
+        _ => true,
     }
 }

@@ -1,1 +1,165 @@
+use super::{ApprovalPolicy, Decision, Grants, Judge, Mode, Risk, RuleSet, Subject, Target, Why};
+use crate::{Anchors, PathTarget, segments};
 
+fn anchors() -> Anchors {
+    Anchors {
+        root: "/home/me/app".into(),
+        home: "/home/me".into(),
+    }
+}
+
+fn subject(tool: &str, text: &str, risk: Risk, targets: Vec<Target>) -> Subject {
+    Subject {
+        tool: tool.into(),
+        text: text.into(),
+        risk,
+        targets,
+    }
+}
+
+fn command(line: &str) -> Subject {
+    let segments = segments(line);
+    let risk = crate::command_risk(&segments);
+    subject(
+        "bash",
+        line,
+        risk,
+        vec![Target::Command {
+            line: line.into(),
+            segments,
+        }],
+    )
+}
+
+fn path(path: &str) -> PathTarget {
+    let absolute = crate::rule::lexical(path.as_ref(), &anchors().root);
+    PathTarget {
+        written: path.into(),
+        lexical: absolute.clone(),
+        real: absolute,
+    }
+}
+
+#[test]
+fn grants_are_as_narrow_as_they_can_be_and_cover_the_call() {
+    let edit = |path_: &str| subject("edit", path_, Risk::Write, vec![Target::Edit(path(path_))]);
+    let mcp = Target::Mcp {
+        server: "github".into(),
+        tool: "create_issue".into(),
+    };
+    let cases: Vec<(Subject, &[&str])> = vec![
+        (command("cargo test --lib"), &["Bash(cargo test:*)"]),
+        (command("npm run build -- --x"), &["Bash(npm run build:*)"]),
+        (
+            command("git add . && git commit -m 'x y' && git status"),
+            &["Bash(git add:*)", "Bash(git commit:*)"],
+        ),
+        (command("mkdir x; mkdir y"), &["Bash(mkdir:*)"]),
+        (command("./run.sh a"), &["Bash(./run.sh:*)"]),
+        (command("python x.py 'a b'"), &["Bash(python x.py 'a b')"]),
+        (command("rm -rf x"), &["Bash(rm -rf x)"]),
+        (command("git -C x fetch"), &["Bash(git -C x fetch)"]),
+        (command("git push --force"), &["Bash(git push --force)"]),
+        (
+            command("timeout 9 make all"),
+            &["Bash(timeout 9 make all)", "Bash(make all:*)"],
+        ),
+        (command("echo $x > y"), &["Bash(echo $x > y)"]),
+        (command("echo $x:*"), &[]),
+        (command("python *"), &[]),
+        (edit("src/x.rs"), &["Edit(src/x.rs)"]),
+        (edit("app/[id]/page.tsx"), &["Edit(app/[[]id\\]/page.tsx)"]),
+        (edit("/tmp/x"), &["Edit(/tmp/x)"]),
+        (edit("~x"), &["Edit(./~x)"]),
+        (
+            subject(
+                "web_fetch",
+                "",
+                Risk::ReadOnly,
+                vec![Target::Url("https://docs.rs/serde".into())],
+            ),
+            &["WebFetch(domain:docs.rs)"],
+        ),
+        (
+            subject("mcp__github__create_issue", "", Risk::Write, vec![mcp]),
+            &["mcp__github__create_issue"],
+        ),
+        (
+            subject(
+                "diagnostics",
+                "src/x.rs",
+                Risk::Exec,
+                vec![Target::Read(path("src/x.rs"))],
+            ),
+            &["diagnostics"],
+        ),
+        (subject("agent", "task", Risk::Exec, vec![]), &["agent"]),
+    ];
+    for (subject, expect) in cases {
+        let proposed = Grants::for_subject(&subject, &anchors());
+        assert_eq!(proposed, expect, "for {subject:?}");
+        let mut judge = Judge {
+            rules: RuleSet::default(),
+            mode: Mode::Default,
+            policy: ApprovalPolicy::Untrusted,
+            grants: Grants::default(),
+            sandboxed: true,
+        };
+        judge.grants.add(&proposed, &anchors());
+        judge.grants.add(&proposed, &anchors());
+        assert_eq!(judge.grants.rules().len(), proposed.len());
+        let expect = if proposed.is_empty() {
+            Decision::Ask
+        } else {
+            Decision::Allow
+        };
+        assert_eq!(
+            judge.judge(&subject).decision,
+            expect,
+            "{proposed:?} for {subject:?}"
+        );
+    }
+}
+
+#[test]
+fn a_path_through_a_link_gets_no_grant() {
+    let target = PathTarget {
+        real: "/etc/passwd".into(),
+        ..path("link")
+    };
+    let subject = subject("edit", "link", Risk::Write, vec![Target::Edit(target)]);
+    assert_eq!(
+        Grants::for_subject(&subject, &anchors()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_grant_that_cannot_be_read_grants_nothing() {
+    let mut grants = Grants::default();
+    grants.add(&["Bash(".into(), String::new()], &anchors());
+    assert!(grants.rules().is_empty());
+}
+
+#[test]
+fn reasons_are_sentences() {
+    let rule = Why::Rule {
+        rule: "Bash(git push:*)".into(),
+        origin: "~/.cox/config.toml:12".into(),
+    };
+    assert_eq!(
+        rule.text(),
+        "rule `Bash(git push:*)` from ~/.cox/config.toml:12"
+    );
+    let never = Why::Policy {
+        policy: ApprovalPolicy::Never,
+    };
+    assert_eq!(never.text(), "nothing allows it and nobody is there to ask");
+    let grant = Why::Grant {
+        grant: "Bash(make all:*)".into(),
+    };
+    assert_eq!(
+        grant.text(),
+        "allowed for this session by `Bash(make all:*)`"
+    );
+}

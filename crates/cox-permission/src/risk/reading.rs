@@ -1,5 +1,7 @@
 //! Commands that only read, with the options under which they do.
 
+use crate::{Segment, segments::has_open_pattern};
+
 /// Programs without an option or argument that writes or runs something.
 const HARMLESS: &[&str] = &[
     "[",
@@ -69,8 +71,8 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Says whether a command only reads.
-pub(super) fn is_read_only(words: &[String]) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
+pub(super) fn is_read_only(segment: &Segment) -> bool {
+    let Some((program, arguments)) = segment.words.split_first() else {
         return false;
     };
     let program = program.as_str();
@@ -78,10 +80,7 @@ pub(super) fn is_read_only(words: &[String]) -> bool {
         return true;
     }
     // A pattern at the start of a word may turn into an option: a file can be called `--pre=x`.
-    if arguments
-        .iter()
-        .any(|word| word.starts_with(['*', '?', '[']))
-    {
+    if has_open_pattern(&segment.text) {
         return false;
     }
     match program {

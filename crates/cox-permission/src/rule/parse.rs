@@ -13,10 +13,7 @@ impl Rule {
     pub(crate) fn compile(source: RuleSource, anchors: &Anchors) -> Result<Self, RuleError> {
         let rule = Self::compile_exact(source, anchors)?;
         // A star in the middle means nothing here: as an exact line it would silently match nothing.
-        if let Pattern::Line {
-            line,
-            words: Some(_),
-        } = &rule.pattern
+        if let Pattern::Line { line, .. } = &rule.pattern
             && line
                 .split_whitespace()
                 .any(|word| word == "*" || word.ends_with(":*"))

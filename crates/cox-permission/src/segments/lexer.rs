@@ -9,6 +9,8 @@ pub(super) struct Word {
     /// Where it begins and ends in the line, in bytes.
     pub(super) start: usize,
     pub(super) end: usize,
+    /// Whether it begins with a pattern that a shell replaces by names of files.
+    pub(super) begins_with_pattern: bool,
 }
 
 /// A plain command: at least one word.
@@ -187,7 +189,7 @@ impl Reader<'_> {
                 }
                 'a'..='z' | 'A'..='Z' | '0'..='9' => self.take(&mut text),
                 '_' | '-' | '.' | '/' | ':' | '=' | '@' | '%' | '+' | ',' | '^' | '!' | '#' => {
-                    self.take(&mut text)
+                    self.take(&mut text);
                 }
                 '*' | '?' | '[' | ']' | '~' => self.take(&mut text),
                 other => return Err(unexpected(other)),
@@ -196,10 +198,12 @@ impl Reader<'_> {
         if is_program && !is_quoted && text.contains('=') {
             return Err("it sets a variable".into());
         }
+        let begins_with_pattern = self.line[start..].starts_with(['*', '?', '[']) && text != "[";
         Ok(Some(Word {
             text,
             start,
             end: self.at,
+            begins_with_pattern,
         }))
     }
 

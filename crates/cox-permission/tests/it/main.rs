@@ -1,0 +1,5 @@
+//! What the crate promises to others: the specifications in `spec/`, and the algebra of judgement.
+
+mod calls;
+mod properties;
+mod spec;
