@@ -58,26 +58,21 @@ pub(crate) struct Prompt {
 ///
 /// [`OpenError`] when the session cannot be stored or the one to resume cannot be read; nothing was written then.
 pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
-    let (session, rollout, state, skipped) = match spec.resume {
-        Some(session) => {
-            let (rollout, replay) = Rollout::resume(&spec.home, session, Arc::clone(&spec.clock))?;
-            let mut state = State::default();
-            for stored in &replay.events {
-                state.apply(&stored.event);
-            }
-            (session, rollout, state, replay.skipped.len())
-        }
-        None => {
-            let session = SessionId::generate();
-            let rollout = Rollout::create(&spec.home, session, Arc::clone(&spec.clock))?;
-            (session, rollout, State::default(), 0)
-        }
+    let Stored {
+        session,
+        rollout,
+        state,
+        skipped,
+        was_torn,
+    } = match spec.resume {
+        Some(session) => take_up(&spec, session)?,
+        None => begin(&spec)?,
     };
     let (event_sender, events) = mpsc::channel(EVENTS);
     let (commands, command_receiver) = mpsc::channel(COMMANDS);
     let (wake, inbox) = mpsc::channel(INBOX);
     let mode = spec.mode.or(state.mode).unwrap_or_default();
-    let opening = opening_events(&spec, session, &state, mode, skipped);
+    let opening = opening_events(&spec, session, &state, mode, skipped, was_torn);
     let engine = Engine {
         session,
         journal: Journal::new(rollout, event_sender, state),
@@ -99,6 +94,51 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
         session,
         commands,
         events,
+    })
+}
+
+/// A session as it lies on disk.
+struct Stored {
+    session: SessionId,
+    rollout: Rollout,
+    state: State,
+    /// Lines of the record that could not be read.
+    skipped: usize,
+    /// Whether its last turn had no end.
+    was_torn: bool,
+}
+
+fn begin(spec: &SessionSpec) -> Result<Stored, StoreError> {
+    let session = SessionId::generate();
+    let rollout = Rollout::create(&spec.home, session, Arc::clone(&spec.clock))?;
+    Ok(Stored {
+        session,
+        rollout,
+        state: State::default(),
+        skipped: 0,
+        was_torn: false,
+    })
+}
+
+/// Reads an earlier session and closes a turn that its process left open. The closing belongs to the past: it is
+/// recorded, but no surface is told.
+fn take_up(spec: &SessionSpec, session: SessionId) -> Result<Stored, StoreError> {
+    let (mut rollout, replay) = Rollout::resume(&spec.home, session, Arc::clone(&spec.clock))?;
+    let mut state = State::default();
+    for stored in &replay.events {
+        state.apply(&stored.event);
+    }
+    let was_torn = state.turn_open;
+    for event in resume::repair(&state) {
+        rollout.append(&event)?;
+        state.apply(&event);
+    }
+    Ok(Stored {
+        session,
+        rollout,
+        state,
+        skipped: replay.skipped.len(),
+        was_torn,
     })
 }
 
@@ -141,16 +181,16 @@ fn make_dispatch(spec: &SessionSpec, mode: Mode, inbox: mpsc::Sender<Wake>) -> D
     }
 }
 
-/// Returns the events a session begins with: what it is, repairs of a torn turn, the prefix of a new one.
+/// Returns the events a session begins with: what it is, what the person should know, the prefix of a new one.
 fn opening_events(
     spec: &SessionSpec,
     session: SessionId,
     state: &State,
     mode: Mode,
     skipped: usize,
+    was_torn: bool,
 ) -> Vec<Event> {
-    let mut events = resume::repair(state);
-    events.push(Event::SessionStarted {
+    let mut events = vec![Event::SessionStarted {
         session,
         version: spec.version.clone(),
         cwd: spec.cwd.display().to_string(),
@@ -166,7 +206,7 @@ fn opening_events(
         policy: spec.policy,
         sandbox: spec.sandbox.clone(),
         resumed: spec.resume.is_some(),
-    });
+    }];
     let notice = |text: String| Event::Notice {
         level: Level::Warning,
         text: Untrusted::new(text),
@@ -175,6 +215,11 @@ fn opening_events(
         events.push(notice(format!(
             "{skipped} damaged line(s) of the session's record were skipped"
         )));
+    }
+    if was_torn {
+        events.push(notice(
+            "the last turn of this session was cut when its process ended; what it had said and done is kept".to_owned(),
+        ));
     }
     let built = prefix::build(&spec.instructions, &spec.tools);
     match &state.prefix {

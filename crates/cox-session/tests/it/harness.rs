@@ -112,11 +112,11 @@ pub(crate) fn text(text: &str) -> Block {
     Block::Text(text.into())
 }
 
-pub(crate) fn call(id: &str, name: &str, input: Value) -> Block {
+pub(crate) fn call(id: &str, name: &str, input: impl std::borrow::Borrow<Value>) -> Block {
     Block::Call {
         id: id.into(),
         name: name.into(),
-        input: input.to_string(),
+        input: input.borrow().to_string(),
     }
 }
 

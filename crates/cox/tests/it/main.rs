@@ -4,4 +4,5 @@ mod cli;
 mod configuration;
 mod demo;
 mod harness;
+mod kill;
 mod run;
