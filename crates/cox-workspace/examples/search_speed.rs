@@ -18,7 +18,10 @@ fn main() {
         context: 0,
         max_shown: 200,
     };
-    let bounds = Bounds { may_read: &|_| true, cancelled: &|| false };
+    let bounds = Bounds {
+        may_read: &|_| true,
+        cancelled: &|| false,
+    };
     let start = Instant::now();
     match search_lines(&query, &|path| path.display().to_string(), &bounds) {
         Ok(hits) => println!(

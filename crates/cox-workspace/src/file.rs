@@ -1,6 +1,8 @@
 //! Opens and reads files by what they are: never waits for a FIFO, never reads a device, never more than the cap.
 
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fs::File,

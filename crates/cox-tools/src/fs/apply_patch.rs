@@ -68,15 +68,20 @@ impl Tool for ApplyPatch {
             return edits(self.spec.name, &[], Risk::Write, cx);
         };
         let is_destructive = patch.deletions() > MAX_DELETIONS;
-        let risk = if is_destructive { Risk::Destructive } else { Risk::Write };
+        let risk = if is_destructive {
+            Risk::Destructive
+        } else {
+            Risk::Write
+        };
         edits(self.spec.name, &patch.paths(), risk, cx)
     }
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         let input: Input = parse_input(&self.spec, &input)?;
         blocking(cx, move |cx| {
-            let patch = Patch::parse(&input.patch).map_err(|error| {
-                ToolError::BadInput { tool: "apply_patch".into(), problem: error.to_string() }
+            let patch = Patch::parse(&input.patch).map_err(|error| ToolError::BadInput {
+                tool: "apply_patch".into(),
+                problem: error.to_string(),
             })?;
             let mut attempt = 1;
             loop {
@@ -109,7 +114,9 @@ fn once(patch: &Patch, cx: &ToolCx) -> Result<Result<ToolOutput, WriteError>, To
     for operation in &patch.operations {
         let at = confine(&operation.path)?;
         let to = match &operation.action {
-            Action::Update { move_to: Some(to), .. } => Some(confine(to)?),
+            Action::Update {
+                move_to: Some(to), ..
+            } => Some(confine(to)?),
             _ => None,
         };
         places.push((at, to));
@@ -172,8 +179,11 @@ fn plan(
             let old = read(&at, cx, hunks.is_empty())?;
             let seen = cx.workspace.seen(&at.real);
             planned.had_changed = seen.is_some_and(|seen| seen != Digest::of(&old));
-            let Patched { bytes: new, strictness, .. } =
-                apply_hunks(&old, hunks).map_err(|error| from_hunk(&at.written, error))?;
+            let Patched {
+                bytes: new,
+                strictness,
+                ..
+            } = apply_hunks(&old, hunks).map_err(|error| from_hunk(&at.written, error))?;
             planned.strictness = strictness;
             planned.new = Some(new.clone());
             match to.filter(|to| to.real != at.real) {

@@ -1,1 +1,568 @@
+//! The file tools as a session calls them: what they answer, what they change, what they refuse.
 
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{fs::symlink, net::UnixListener},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use cox_permission::{Risk, Target};
+use cox_workspace::{Roots, Workspace};
+use sandbox::{Choice, Mode, Policy};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Answer, OutputSink, Relay, SubjectCx, Tool, ToolCx, ToolError, ToolOutput,
+    commands::{CommandSettings, Commands},
+};
+
+struct Nowhere;
+
+impl OutputSink for Nowhere {
+    fn write(&self, _: &[u8]) {}
+}
+
+#[async_trait]
+impl Relay for Nowhere {
+    async fn ask(&self, _: &str, _: &[String]) -> Answer {
+        Answer::Nobody
+    }
+}
+
+struct Lab {
+    top: PathBuf,
+    cx: ToolCx,
+    _dir: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new(files: &[(&str, &[u8])]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let root = top.join("work");
+        fs::create_dir(&root).unwrap();
+        for (path, bytes) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        let settings = CommandSettings {
+            policy: Policy {
+                mode: Mode::ReadOnly,
+                writable: Vec::new(),
+                read_only_within: Vec::new(),
+                hidden: Vec::new(),
+                network: false,
+            },
+            choice: Choice::Auto,
+            helper: PathBuf::new(),
+            env: BTreeMap::new(),
+            cwd: root.clone(),
+            default_timeout: Duration::from_secs(1),
+            max_timeout: Duration::from_secs(1),
+        };
+        let roots = Roots {
+            cwd: root.clone(),
+            home: top.clone(),
+            readable: vec![root.clone()],
+            writable: vec![root],
+        };
+        let archive = cox_store::Archive::new(cox_store::Home::new(top.join("home")));
+        let cx = ToolCx {
+            workspace: Arc::new(Workspace::new(Arc::new(roots))),
+            archive: Arc::new(archive),
+            commands: Arc::new(Commands::new(settings)),
+            cancel: CancellationToken::new(),
+            output: Arc::new(Nowhere),
+            relay: Arc::new(Nowhere),
+            may_read: Arc::new(|path| !path.ends_with("secret")),
+        };
+        Self { top, cx, _dir: dir }
+    }
+
+    fn tool(name: &str) -> Arc<dyn Tool> {
+        super::tools()
+            .into_iter()
+            .find(|tool| tool.spec().name == name)
+            .unwrap()
+    }
+
+    async fn call(&self, name: &str, input: Value) -> Result<ToolOutput, ToolError> {
+        Self::tool(name).call(input, &self.cx).await
+    }
+
+    /// The answer as a model sees it.
+    async fn said(&self, name: &str, input: Value) -> String {
+        let said = match self.call(name, input).await {
+            Ok(output) if output.is_error => format!("error: {}", output.text),
+            Ok(output) => output.text,
+            Err(error) => format!("error: {error}"),
+        };
+        said.replace(&self.top.display().to_string(), "/T")
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.top.join("work").join(path)
+    }
+
+    fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.path(path)).unwrap()
+    }
+
+    fn subject(&self, name: &str, input: &Value) -> (Risk, Vec<String>) {
+        let cx = SubjectCx {
+            roots: self.cx.workspace.roots().clone(),
+        };
+        let subject = Self::tool(name).subject(input, &cx).unwrap();
+        let shown = |path: &Path| path.strip_prefix(&self.top).unwrap().display().to_string();
+        let targets = subject
+            .targets
+            .iter()
+            .map(|target| match target {
+                Target::Read(at) => format!("read {}", shown(&at.real)),
+                Target::Edit(at) => format!("edit {}", shown(&at.real)),
+                other => format!("{other:?}"),
+            })
+            .collect();
+        (subject.risk, targets)
+    }
+}
+
+#[tokio::test]
+async fn read_numbers_lines_and_tells_what_they_do_not_show() {
+    let lab = Lab::new(&[
+        ("a", b"one\ntwo\nthree\n"),
+        ("crlf", b"one\r\ntwo\r\n"),
+        ("mixed", b"one\r\ntwo\nthree"),
+        ("bom", b"\xEF\xBB\xBFone\n"),
+        ("latin", b"caf\xE9\n"),
+        ("empty", b""),
+        ("binary", b"a\0b"),
+        ("utf16", b"\xFF\xFEa\0"),
+    ]);
+    let cases = [
+        (json!({"path": "a"}), "1\tone\n2\ttwo\n3\tthree\n[3 lines]"),
+        (
+            json!({"path": "a", "lines": "2-2"}),
+            "2\ttwo\n[lines 2-2 of 3]",
+        ),
+        (
+            json!({"path": "a", "lines": "2-99"}),
+            "2\ttwo\n3\tthree\n[lines 2-3 of 3]",
+        ),
+        (
+            json!({"path": "a", "lines": "9-12"}),
+            "error: `lines` asks for line 9 on, but `a` has 3 lines",
+        ),
+        (
+            json!({"path": "a", "lines": "3-1"}),
+            "error: bad arguments for `read`: `lines` is `3-1`, expected `a-b` with 1 ≤ a ≤ b, such as `10-40`",
+        ),
+        (
+            json!({"path": "crlf"}),
+            "1\tone\n2\ttwo\n[2 lines; CRLF line endings]",
+        ),
+        (
+            json!({"path": "mixed"}),
+            "1\tone\n2\ttwo\n3\tthree\n[3 lines; mixed line endings: 1 CRLF, 1 LF; no newline at the end of the file]",
+        ),
+        (
+            json!({"path": "bom"}),
+            "1\tone\n[1 lines; UTF-8 byte order mark]",
+        ),
+        (
+            json!({"path": "latin"}),
+            "1\tcaf\u{FFFD}\n[1 lines; not UTF-8, bytes that do not decode show as \u{FFFD}]",
+        ),
+        (json!({"path": "empty"}), "[the file is empty]"),
+        (
+            json!({"path": "binary"}),
+            "error: `binary` is binary (3 bytes, with NUL bytes in it)\nhint: `file` or `xxd | head` in `bash` tells more about it",
+        ),
+        (
+            json!({"path": "utf16"}),
+            "error: `utf16` is binary (4 bytes, with NUL bytes in it)\nhint: it looks like UTF-16; `iconv -f UTF-16 -t UTF-8` in `bash` shows it",
+        ),
+        (
+            json!({"path": "none"}),
+            "error: there is no file `none` (looked at `/T/work/none`)",
+        ),
+        (
+            json!({"path": "."}),
+            "error: `.` is a folder\nhint: list it with `glob`, or search it with `grep`",
+        ),
+    ];
+    for (input, expected) in cases {
+        assert_eq!(lab.said("read", input.clone()).await, expected, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn read_bounds_what_it_returns_and_says_how_to_go_on() {
+    let many: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+    let wide = format!("{}é\n", "x".repeat(50_000));
+    let lab = Lab::new(&[("many", many.as_bytes()), ("wide", wide.as_bytes())]);
+    let said = lab.said("read", json!({"path": "many"})).await;
+    let next = said.lines().count();
+    assert!(said.len() < 160 * 1024);
+    assert!(
+        said.ends_with(&format!("[lines 1-{} of 20000; cut at 65536 bytes, go on with `lines: \"{next}-…\"` or use `grep`]", next - 1)),
+        "{}",
+        &said[said.len() - 200..]
+    );
+    let said = lab.said("read", json!({"path": "wide"})).await;
+    let left_out = wide.len() - 1 - 8192;
+    assert!(said.ends_with(&format!(
+        "x … ({left_out} bytes of this line left out)\n[1 lines]"
+    )));
+}
+
+#[tokio::test]
+async fn read_never_waits_for_what_is_no_file() {
+    let lab = Lab::new(&[]);
+    let _listener = UnixListener::bind(lab.path("socket")).unwrap();
+    symlink("/dev/zero", lab.path("zero")).unwrap();
+    assert_eq!(
+        lab.said("read", json!({"path": "socket"})).await,
+        "error: `socket` is a socket, not a regular file; reading it could wait for ever"
+    );
+    assert!(
+        lab.said("read", json!({"path": "zero"}))
+            .await
+            .starts_with("error: `zero` is outside")
+    );
+}
+
+#[tokio::test]
+async fn read_returns_images_whole_and_outlines_of_definitions() {
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR".to_vec();
+    png.extend_from_slice(&[0; 17]);
+    png.extend_from_slice(b"\0\0\0\0IEND\xAE\x42\x60\x82");
+    let lab = Lab::new(&[
+        ("pic", &png),
+        ("cut", &png[..36]),
+        ("big", &[&png[..], &[0; 3_750_000]].concat()),
+        ("a.rs", b"//! Doc.\npub fn a() {\n    let fn_x = 1;\n}\nimpl<T> A<T> {\n    pub(crate) async fn b(&self) {}\n}\n"),
+        ("a.md", b"# One\ntext\n```\n# not\n```\n## Two\n"),
+    ]);
+    let output = lab.call("read", json!({"path": "pic"})).await.unwrap();
+    assert_eq!(output.text, format!("image/png, {} bytes", png.len()));
+    assert_eq!(output.images.len(), 1);
+    assert!(
+        lab.said("read", json!({"path": "cut"}))
+            .await
+            .starts_with("error: `cut` begins as image/png but is cut off")
+    );
+    assert!(
+        lab.said("read", json!({"path": "big"}))
+            .await
+            .starts_with("error: too_large: `big` has 3750")
+    );
+    assert_eq!(
+        lab.said("read", json!({"path": "a.rs", "mode": "outline"}))
+            .await,
+        "2: pub fn a()\n5: impl<T> A<T>\n6:     pub(crate) async fn b(&self) {}\n[3 definitions found by their first words; 7 lines]"
+    );
+    assert_eq!(
+        lab.said("read", json!({"path": "a.md", "mode": "outline"}))
+            .await,
+        "1: # One\n6: ## Two\n[2 definitions found by their first words; 6 lines]"
+    );
+}
+
+#[tokio::test]
+async fn edit_changes_what_it_says_and_keeps_the_old_bytes() {
+    let lab = Lab::new(&[("a", b"one\r\ntwo\xFF\r\nthree")]);
+    let input = json!({"path": "a", "old": "one", "new": "1\n1b"});
+    let output = lab.call("edit", input).await.unwrap();
+    assert_eq!(output.text, "edited `a` at line 1-2");
+    assert_eq!(lab.bytes("a"), b"1\r\n1b\r\ntwo\xFF\r\nthree");
+    let diff = output.diff.unwrap();
+    assert!(
+        diff.starts_with("--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n-one"),
+        "{diff}"
+    );
+    let [(path, id)] = output.preimages.as_slice() else {
+        panic!("one pre-image")
+    };
+    assert_eq!(path, &lab.path("a"));
+    assert_eq!(
+        lab.cx.archive.read(*id).unwrap(),
+        b"one\r\ntwo\xFF\r\nthree"
+    );
+}
+
+#[tokio::test]
+async fn edit_says_how_it_found_the_text_and_what_had_changed() {
+    let lab = Lab::new(&[("a", b"\tone\n\ttwo\n")]);
+    lab.said("read", json!({"path": "a"})).await;
+    let input = json!({"path": "a", "old": "    one\n    two\n", "new": "    one\n    2\n"});
+    assert_eq!(
+        lab.said("edit", input).await,
+        "edited `a` at line 1-2\nnote: `old` was found ignoring indentation and white space at the ends of lines"
+    );
+    // What the model wrote itself it knows.
+    assert_eq!(
+        lab.said("edit", json!({"path": "a", "old": "2", "new": "3"}))
+            .await,
+        "edited `a` at line 2"
+    );
+    fs::write(lab.path("a"), "\tone\n\t3\nmore\n").unwrap();
+    assert_eq!(
+        lab.said("edit", json!({"path": "a", "old": "3", "new": "4"}))
+            .await,
+        "edited `a` at line 2\nnote: the file had changed since you read it; `old` was still unique in it"
+    );
+    assert_eq!(lab.bytes("a"), b"\tone\n\t4\nmore\n");
+}
+
+#[tokio::test]
+async fn edit_refuses_without_touching_anything() {
+    let lab = Lab::new(&[("a", b"x\ny\nx\n"), ("bin", b"x\0"), ("secret", b"x\n")]);
+    let edit = |path: &str, old: &str| json!({"path": path, "old": old, "new": "z"});
+    let cases = [
+        (
+            edit("a", "x"),
+            "error: `a`: `old` stands in 2 places when matched exactly: lines 1, 3\nhint: add lines around it until it is unique, or set `replace_all`",
+        ),
+        (
+            edit("none", "x"),
+            "error: there is no file `none` (looked at `/T/work/none`)",
+        ),
+        (
+            edit("secret", "x"),
+            "error: a rule denies reading `secret`, so it cannot be changed either",
+        ),
+        (
+            edit("../x", "x"),
+            "error: `../x` is outside the folders that may be written (it leads to `/T/x`): `/T/work`\nhint: stay inside, or ask the person to start cox with `--add-dir /T`",
+        ),
+        (
+            edit("a", ""),
+            "error: `a`: `old` is empty, which only creates a new file or fills an empty one; this file has 3 lines\nhint: give the text to replace in `old`, with enough lines around it to be unique",
+        ),
+        (
+            edit("a", "z"),
+            "error: `a`: `old` and `new` are the same, so nothing would change",
+        ),
+    ];
+    for (input, expected) in cases {
+        assert_eq!(lab.said("edit", input.clone()).await, expected, "{input}");
+    }
+    assert_eq!(lab.bytes("a"), b"x\ny\nx\n");
+    assert_eq!(fs::read_dir(lab.path(".")).unwrap().count(), 3);
+    assert_eq!(
+        lab.said("edit", json!({"path": "d/new", "old": "", "new": "z\n"}))
+            .await,
+        "created `d/new`: 2 bytes"
+    );
+    assert_eq!(lab.bytes("d/new"), b"z\n");
+}
+
+#[tokio::test]
+async fn write_creates_and_replaces_only_what_is_short_and_known() {
+    let long = "line\n".repeat(201);
+    let lab = Lab::new(&[
+        ("long", long.as_bytes()),
+        ("short", b"old\n"),
+        ("latin", b"\xE9\n"),
+    ]);
+    let write = |path: &str, content: &str| json!({"path": path, "content": content});
+    assert_eq!(
+        lab.said("write", write("x/y", "new\n")).await,
+        "created `x/y`: 4 bytes"
+    );
+    assert_eq!(
+        lab.said("write", write("short", "new\n")).await,
+        "replaced `short`: 4 bytes"
+    );
+    assert_eq!(lab.bytes("short"), b"new\n");
+    assert_eq!(
+        lab.said("write", write("long", "x")).await,
+        "error: `long` exists and has 201 lines, over the 200 that `write` replaces\nhint: change it with `edit` or `apply_patch`"
+    );
+    assert!(
+        lab.said("write", write("latin", "x"))
+            .await
+            .starts_with("error: `latin` exists and is not UTF-8")
+    );
+    fs::write(lab.path("short"), "theirs\n").unwrap();
+    assert!(
+        lab.said("write", write("short", "mine\n"))
+            .await
+            .contains("changed since you read it")
+    );
+    assert_eq!(lab.bytes("short"), b"theirs\n");
+}
+
+#[tokio::test]
+async fn apply_patch_changes_all_files_or_none() {
+    let lab = Lab::new(&[("a", b"a\n"), ("b", b"b\n"), ("c", b"c\n")]);
+    let patch = |tail: &str| {
+        json!({"patch": format!(
+            "*** Begin Patch\n*** Update File: a\n@@\n-a\n+A\n*** Add File: n/new\n+new\n*** Delete File: b\n{tail}*** End Patch"
+        )})
+    };
+    let refused = [
+        (
+            "*** Update File: c\n@@\n-nope\n+x\n",
+            "error: `c`: hunk 1 (line 10 of the patch) does not fit",
+        ),
+        ("*** Add File: c\n+x\n", "error: `c` exists already"),
+        ("*** Delete File: none\n", "error: there is no file `none`"),
+        (
+            "*** Update File: ../c\n@@\n-a\n+b\n",
+            "error: `../c` is outside",
+        ),
+        (
+            "*** Delete File: a\n",
+            "error: bad arguments for `apply_patch`: line 9 of the patch: expected each file once",
+        ),
+    ];
+    for (tail, expected) in refused {
+        let said = lab.said("apply_patch", patch(tail)).await;
+        assert!(said.starts_with(expected), "{said}");
+        assert_eq!(
+            (lab.bytes("a"), lab.bytes("b"), lab.bytes("c")),
+            (b"a\n".into(), b"b\n".into(), b"c\n".into())
+        );
+        assert_eq!(fs::read_dir(lab.path(".")).unwrap().count(), 3, "{said}");
+    }
+    let input = patch("*** Update File: c\n*** Move to: m/c\n@@\n-c\n+C\n");
+    let (risk, targets) = lab.subject("apply_patch", &input);
+    assert_eq!(risk, Risk::Write);
+    assert_eq!(
+        targets,
+        [
+            "edit work/a",
+            "edit work/n/new",
+            "edit work/b",
+            "edit work/c",
+            "edit work/m/c"
+        ]
+    );
+    let output = lab.call("apply_patch", input).await.unwrap();
+    assert_eq!(output.text, "M a\nA n/new\nD b\nR c → m/c");
+    assert_eq!(
+        (lab.bytes("a"), lab.bytes("n/new"), lab.bytes("m/c")),
+        (b"A\n".into(), b"new\n".into(), b"C\n".into())
+    );
+    assert!(!lab.path("b").exists() && !lab.path("c").exists());
+    assert_eq!(output.preimages.len(), 3);
+}
+
+#[tokio::test]
+async fn subjects_name_every_path_and_its_risk() {
+    let lab = Lab::new(&[("a", b"")]);
+    symlink("a", lab.path("link")).unwrap();
+    let deletions: String = (0..6).map(|n| format!("*** Delete File: f{n}\n")).collect();
+    let cases = [
+        (
+            "read",
+            json!({"path": "link"}),
+            Risk::ReadOnly,
+            vec!["read work/a"],
+        ),
+        (
+            "grep",
+            json!({"pattern": "x"}),
+            Risk::ReadOnly,
+            vec!["read work"],
+        ),
+        (
+            "glob",
+            json!({"pattern": "*", "path": "sub"}),
+            Risk::ReadOnly,
+            vec!["read work/sub"],
+        ),
+        (
+            "edit",
+            json!({"path": "link", "old": "", "new": ""}),
+            Risk::Write,
+            vec!["edit work/a"],
+        ),
+        (
+            "write",
+            json!({"path": "n", "content": ""}),
+            Risk::Write,
+            vec!["edit work/n"],
+        ),
+        (
+            "apply_patch",
+            json!({"patch": "not a patch"}),
+            Risk::Write,
+            vec![],
+        ),
+    ];
+    for (name, input, risk, targets) in cases {
+        let targets: Vec<String> = targets.into_iter().map(str::to_owned).collect();
+        assert_eq!(lab.subject(name, &input), (risk, targets), "{name}");
+    }
+    let patch = json!({"patch": format!("*** Begin Patch\n{deletions}*** End Patch")});
+    assert_eq!(lab.subject("apply_patch", &patch).0, Risk::Destructive);
+}
+
+#[tokio::test]
+async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
+    let lab = Lab::new(&[
+        ("a.rs", b"needle 1\nneedle 2\nneedle 3\n"),
+        ("sub/main.rs", b"needle 4\n"),
+        ("secret", b"needle\n"),
+    ]);
+    assert_eq!(
+        lab.said("grep", json!({"pattern": "needle", "path": "sub"}))
+            .await,
+        "sub/main.rs:1:needle 4\n[1 matches in 1 files]"
+    );
+    let said = lab
+        .said("grep", json!({"pattern": "needle", "max_results": 2}))
+        .await;
+    let id = said.split("id ").nth(1).unwrap().split(']').next().unwrap();
+    assert_eq!(
+        said,
+        format!(
+            "a.rs:1:needle 1\na.rs:2:needle 2\n[2 more matches, 4 in 2 files; the whole list: `expand` with id {id}]\n\
+             [1 files are hidden by a rule that denies reading them]"
+        )
+    );
+    let whole = lab.cx.archive.read(id.parse().unwrap()).unwrap();
+    assert_eq!(String::from_utf8(whole).unwrap().lines().count(), 4);
+    assert!(
+        lab.said("grep", json!({"pattern": "("}))
+            .await
+            .starts_with("error: bad pattern `(`")
+    );
+    assert_eq!(
+        lab.said("grep", json!({"pattern": "absent", "path": "sub"}))
+            .await,
+        "no matches"
+    );
+    assert_eq!(
+        lab.said("glob", json!({"pattern": "*.rs", "query": "subma"}))
+            .await,
+        "sub/main.rs"
+    );
+    assert!(
+        lab.said("glob", json!({"pattern": "*.rs", "limit": 1}))
+            .await
+            .contains("\n[1 more files; the whole list: `expand` with id ")
+    );
+    assert_eq!(
+        lab.said("glob", json!({"pattern": "*.none"})).await,
+        "no files"
+    );
+}
+
+#[test]
+fn every_file_tool_is_described_in_few_bytes() {
+    for tool in super::tools() {
+        let spec = tool.spec();
+        let size = spec.name.len() + spec.description.len() + spec.input_schema.to_string().len();
+        assert!(size <= 700, "{} takes {size} bytes", spec.name);
+    }
+}

@@ -330,7 +330,8 @@ proptest! {
         changes in changes(), crlf: bool, has_final_newline: bool, odd: bool,
     ) {
         let ending = if crlf { "\r\n" } else { "\n" };
-        let (mut old, mut new) = (String::new(), String::new());
+        // A file without any line ending has none that a new line could take.
+        let (mut old, mut new) = (format!("start{ending}"), format!("start{ending}"));
         for (nth, change) in changes.iter().enumerate() {
             old.push_str(&format!("line {nth}{ending}"));
             if *change != 1 {

@@ -95,7 +95,7 @@ fn the_short_list_ends_at_the_cap_and_the_long_one_does_not() {
     let (top, _dir) = usual();
     let hits = search(
         &top,
-        LineQuery {
+        &LineQuery {
             max_shown: 2,
             ..query(&top, "needle")
         },
@@ -115,7 +115,7 @@ fn globs_fit_names_or_paths() {
     let count = |glob: &str| {
         search(
             &top,
-            LineQuery {
+            &LineQuery {
                 glob: Some(glob.into()),
                 ..query(&top, "needle")
             },

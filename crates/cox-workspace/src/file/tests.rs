@@ -1,0 +1,204 @@
+use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::confine::{Access, Roots, confine};
+
+struct World {
+    roots: Roots,
+    top: PathBuf,
+    _dir: TempDir,
+}
+
+fn world() -> World {
+    let dir = TempDir::new().unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    let root = top.join("main");
+    fs::create_dir(&root).unwrap();
+    let roots = Roots {
+        cwd: root.clone(),
+        home: top.clone(),
+        readable: vec![root.clone()],
+        writable: vec![root],
+    };
+    World {
+        roots,
+        top,
+        _dir: dir,
+    }
+}
+
+impl World {
+    fn at(&self, path: &str) -> Confined {
+        confine(&self.roots, path, Access::Read).unwrap()
+    }
+}
+
+#[test]
+fn a_fifo_is_refused_without_waiting() {
+    let world = world();
+    let path = world.top.join("main/fifo");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let error = open(&world.at("fifo")).unwrap_err();
+    assert!(
+        matches!(error, ReadError::Special { kind: "FIFO", .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_link_that_appears_after_the_judgement_leads_nowhere() {
+    let world = world();
+    fs::write(world.top.join("secret"), "s").unwrap();
+    fs::create_dir(world.top.join("main/sub")).unwrap();
+    fs::write(world.top.join("main/sub/secret"), "mine").unwrap();
+    let (file, folder) = (world.at("file"), world.at("sub/secret"));
+    symlink("../secret", world.top.join("main/file")).unwrap();
+    fs::remove_dir_all(world.top.join("main/sub")).unwrap();
+    symlink("..", world.top.join("main/sub")).unwrap();
+    for at in [file, folder] {
+        let error = open(&at).unwrap_err();
+        assert!(matches!(error, ReadError::Io { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_file_over_the_cap_is_refused_by_its_size() {
+    let world = world();
+    fs::write(world.top.join("main/f"), "12345").unwrap();
+    assert_eq!(read(&world.at("f"), 5).unwrap(), b"12345");
+    let error = read(&world.at("f"), 4).unwrap_err();
+    assert_eq!(error.to_string(), "`f` has 5 bytes, the limit is 4 bytes");
+}
+
+/// Lines as `number:text+cut`, then total, CRLF, LF, final newline.
+fn lines(content: &[u8], first: u64, last: u64, limits: LineLimits) -> String {
+    let world = world();
+    fs::write(world.top.join("main/f"), content).unwrap();
+    let file = open_with_head(&world.at("f")).unwrap();
+    let lines = file
+        .read_lines(LineRange { first, last }, limits, u64::MAX)
+        .unwrap();
+    assert_eq!(lines.digest, Some(Digest::of(content)));
+    let shown: Vec<String> = lines
+        .lines
+        .iter()
+        .map(|line| {
+            let cut = if line.cut > 0 {
+                format!("+{}", line.cut)
+            } else {
+                String::new()
+            };
+            format!(
+                "{}:{}{cut}",
+                line.number,
+                String::from_utf8_lossy(&line.bytes)
+            )
+        })
+        .collect();
+    let left = lines
+        .left_out_from
+        .map_or(String::new(), |line| format!(" from {line} left out"));
+    format!(
+        "{} | {} lines, {} CRLF, {} LF, {}{left}",
+        shown.join(" "),
+        lines.total,
+        lines.crlf,
+        lines.lf,
+        lines.has_final_newline
+    )
+}
+
+#[test]
+fn ranges_of_lines_are_read_with_what_the_lines_do_not_show() {
+    let wide = LineLimits {
+        bytes: 1000,
+        line_bytes: 100,
+    };
+    let few = LineLimits {
+        bytes: 4,
+        line_bytes: 100,
+    };
+    let narrow = LineLimits {
+        bytes: 1000,
+        line_bytes: 4,
+    };
+    let cases: [(&[u8], u64, u64, LineLimits, &str); 10] = [
+        (b"", 1, 9, wide, " | 0 lines, 0 CRLF, 0 LF, true"),
+        (
+            b"a\nb\n",
+            1,
+            9,
+            wide,
+            "1:a 2:b | 2 lines, 0 CRLF, 2 LF, true",
+        ),
+        (
+            b"a\r\nb",
+            1,
+            9,
+            wide,
+            "1:a 2:b | 2 lines, 1 CRLF, 0 LF, false",
+        ),
+        (
+            b"a\nb\nc\n",
+            2,
+            2,
+            wide,
+            "2:b | 3 lines, 0 CRLF, 3 LF, true",
+        ),
+        (b"\n\n", 1, 9, wide, "1: 2: | 2 lines, 0 CRLF, 2 LF, true"),
+        (
+            b"ab\ncd\nef\n",
+            1,
+            9,
+            few,
+            "1:ab | 3 lines, 0 CRLF, 3 LF, true from 2 left out",
+        ),
+        (
+            b"abcdefgh\nx\n",
+            1,
+            9,
+            narrow,
+            "1:abcd+4 2:x | 2 lines, 0 CRLF, 2 LF, true",
+        ),
+        (
+            b"abcd\r\nabcde\r\n",
+            1,
+            9,
+            narrow,
+            "1:abcd 2:abcd+1 | 2 lines, 2 CRLF, 0 LF, true",
+        ),
+        (
+            "ab\u{E9}\u{E9}\n".as_bytes(),
+            1,
+            9,
+            narrow,
+            "1:ab\u{E9}+2 | 1 lines, 0 CRLF, 1 LF, true",
+        ),
+        (
+            "abc\u{E9}\n".as_bytes(),
+            1,
+            9,
+            narrow,
+            "1:abc+2 | 1 lines, 0 CRLF, 1 LF, true",
+        ),
+    ];
+    for (content, first, last, limits, expected) in cases {
+        assert_eq!(lines(content, first, last, limits), expected, "{content:?}");
+    }
+}
+
+#[test]
+fn a_file_larger_than_the_buffer_is_read_alike() {
+    let content: String = (0..60_000).map(|line| format!("line {line}\r\n")).collect();
+    let limits = LineLimits {
+        bytes: 1000,
+        line_bytes: 100,
+    };
+    assert_eq!(
+        lines(content.as_bytes(), 59_999, 60_000, limits),
+        "59999:line 59998 60000:line 59999 | 60000 lines, 60000 CRLF, 0 LF, true"
+    );
+}
