@@ -310,6 +310,7 @@ impl Judge {
                     let matter = Matter::new(part, line.clone(), loose_risk(line));
                     vec![Matter {
                         cannot_tell: Some(why),
+                        reads: reads::judge_loose_reads(&self.rules, line),
                         is_command: true,
                         ..matter
                     }]

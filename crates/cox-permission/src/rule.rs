@@ -208,7 +208,7 @@ impl Rule {
                     glob.covers_strictly(&path.lexical) || glob.covers_strictly(&path.real)
                 }),
             (Pattern::Words(words), Part::Segment { segment, .. }) => {
-                begins_with(&segment.words, words, true)
+                may_begin_with(&segment.words, words)
             }
             (
                 Pattern::Line { line, words },
@@ -226,7 +226,7 @@ impl Rule {
                 words.is_empty()
                     || loose_commands(line)
                         .iter()
-                        .any(|command| begins_with(command, words, true))
+                        .any(|command| may_begin_with(command, words))
             }
             (Pattern::Line { line, words }, Part::Target(Target::Command { line: whole, .. })) => {
                 let is_inside = |words: &Vec<String>| {
@@ -246,7 +246,7 @@ impl Rule {
             (Pattern::Path { ability, glob }, Part::Target(target)) => path_of(target, *ability)
                 .is_some_and(|path| glob.covers(&path.lexical) && glob.covers(&path.real)),
             (Pattern::Words(words), Part::Segment { segment, .. }) => {
-                begins_with(&segment.words, words, false)
+                begins_with(&segment.words, words)
             }
             (
                 Pattern::Line { line, words },
@@ -331,19 +331,44 @@ fn path_of(target: &Target, ability: Ability) -> Option<&PathTarget> {
     }
 }
 
-/// Says whether a command begins with `prefix`, word by word. For stopping, the program may stand in any folder.
-fn begins_with(words: &[String], prefix: &[String], in_any_folder: bool) -> bool {
+/// Says whether a command begins with `prefix`, word by word.
+fn begins_with(words: &[String], prefix: &[String]) -> bool {
     words.starts_with(prefix)
-        || in_any_folder
-            && words.len() >= prefix.len()
-            && !prefix.is_empty()
-            && base_name(&words[0]) == prefix[0]
-            && words[1..prefix.len()] == prefix[1..]
+}
+
+/// Says whether a command may begin with `prefix` when the program stands in another folder or has options before its
+/// subcommand, such as `git -C x push`. For stopping.
+fn may_begin_with(words: &[String], prefix: &[String]) -> bool {
+    let (Some((program, arguments)), Some((named, rest))) =
+        (words.split_first(), prefix.split_first())
+    else {
+        return prefix.is_empty();
+    };
+    if program != named && base_name(program) != named {
+        return false;
+    }
+    let mut arguments = arguments;
+    // Whether the word before was an option that may take this one.
+    let mut may_be_value = false;
+    loop {
+        if arguments.starts_with(rest) {
+            return true;
+        }
+        let Some((word, after)) = arguments.split_first() else {
+            return false;
+        };
+        let is_option = word.starts_with(['-', '+']);
+        if !is_option && !may_be_value {
+            return false;
+        }
+        may_be_value = is_option && !word.contains('=');
+        arguments = after;
+    }
 }
 
 /// Says whether two commands are the same, wherever the program stands.
 fn is_same(words: &[String], other: &[String]) -> bool {
-    words.len() == other.len() && begins_with(words, other, true)
+    words.len() == other.len() && may_begin_with(words, other)
 }
 
 pub(crate) fn base_name(program: &str) -> &str {

@@ -9,6 +9,7 @@ use crate::{
     RuleSet, Segment,
     risk::{read_paths, reads_trees, word_has_pattern},
     rule::{Anchors, lexical},
+    segments::loose_commands,
 };
 
 /// How many folders a line may move through before nobody can tell where it is.
@@ -41,6 +42,33 @@ pub(super) fn judge_reads(
         }
     }
     judged
+}
+
+/// Returns the `Read` deny that a line seems to offend against, when it cannot be told what it would run.
+pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision, Why)> {
+    rules.read_deny_globs().next()?;
+    let commands = loose_commands(line).into_iter().map(|words| Segment {
+        text: line.to_owned(),
+        words,
+    });
+    let commands: Vec<Segment> = commands.collect();
+    let anchors = rules.anchors()?;
+    // After `<` stands a path where a command would stand.
+    let named = commands
+        .iter()
+        .map(|command| resolve(&command.words[0], &anchors.root, anchors));
+    let denied = |path: PathBuf| {
+        rules
+            .read_deny_globs()
+            .find(|(_, glob)| glob.covers_strictly(&path))
+    };
+    if let Some((rule, _)) = named.into_iter().find_map(denied) {
+        return Some((Decision::Deny, rule.why()));
+    }
+    let judged = judge_reads(rules, &commands, true).into_iter().flatten();
+    judged
+        .into_iter()
+        .find(|(decision, _)| *decision == Decision::Deny)
 }
 
 /// Follows a `cd`. Returns whether it is known where to.

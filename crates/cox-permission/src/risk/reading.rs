@@ -4,7 +4,6 @@ use crate::{Segment, segments::has_open_pattern};
 
 /// Programs without an option or argument that writes or runs something.
 const HARMLESS: &[&str] = &[
-    "[",
     "arch",
     "basename",
     "cat",
@@ -56,7 +55,6 @@ const HARMLESS: &[&str] = &[
     "strings",
     "tac",
     "tail",
-    "test",
     "tr",
     "true",
     "tty",
@@ -78,6 +76,10 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
     let program = program.as_str();
     if HARMLESS.contains(&program) {
         return true;
+    }
+    // A shell may evaluate what is in a subscript that it tests.
+    if matches!(program, "test" | "[") {
+        return !arguments.iter().any(|word| word.contains(['$', '`']));
     }
     // A pattern at the start of a word may turn into an option: a file can be called `--pre=x`.
     if has_open_pattern(&segment.text) {
@@ -128,7 +130,7 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
         "file" => only(
             arguments,
             Options {
-                short: "bikLhz0",
+                short: "bikLh0",
                 long: &["brief", "mime", "mime-type", "mime-encoding"],
                 with_value: "",
             },
@@ -305,9 +307,9 @@ fn operands<'a>(
     let mut is_value = false;
     arguments.iter().filter(move |word| {
         let is_option = word.len() > 1 && word.starts_with('-');
-        let takes_next = is_option
-            && !word.starts_with("--")
-            && word.ends_with(|letter| with_value.contains(letter));
+        // In a cluster, programs differ on whether the last letter takes the next word: then it does not count as one.
+        let takes_next =
+            is_option && word.len() == 2 && word.ends_with(|letter| with_value.contains(letter));
         !std::mem::replace(&mut is_value, takes_next) && !is_option
     })
 }

@@ -181,7 +181,8 @@ impl Reader<'_> {
                 {
                     return Err("`~` names another person's home".into());
                 }
-                '=' if self.at == start => return Err(unexpected('=')),
+                // `=x` is the path of a program to one shell, `^x` a redirect to an old other one.
+                '=' | '^' if self.at == start => return Err(unexpected(char)),
                 '*' | '?' | '[' | ']' | '~'
                     if is_program && self.line[start..].split_whitespace().next() != Some("[") =>
                 {

@@ -160,6 +160,11 @@ pub(super) fn unfold(
         return closed();
     }
     let arguments = &words[1..];
+    // Both set a variable that they are told the name of: the folders of programs, say.
+    let sets_variable = |option: &str| words[1..].iter().any(|word| word.text.starts_with(option));
+    if program == "printf" && sets_variable("-v") || program == "wait" && sets_variable("-p") {
+        return Err("it sets a variable".into());
+    }
     let begins_with_dash = |word: &Word| word.text.starts_with(['-', '+']);
     if is_shell(program) {
         let is_option = |word: &&Word| begins_with_dash(word);
