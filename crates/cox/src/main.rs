@@ -175,6 +175,7 @@ mod tests {
     #[test]
     fn a_command_line_that_cannot_be_read_is_answered_in_the_format_it_asked_for() {
         #[track_caller]
+        #[expect(clippy::needless_pass_by_value, reason = "reads better in the table")]
         fn check(line: &str, expect: Wanted) {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert_eq!(wanted_format(&arguments), expect);

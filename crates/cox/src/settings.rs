@@ -8,6 +8,7 @@ pub(crate) mod places;
 pub(crate) mod providers;
 pub(crate) mod registry;
 
+use cox_permission::{Anchors, RuleSet, RuleSource};
 use cox_store::Home;
 use layered_config::{Layer, Merged, Source, Trust, Value};
 
@@ -138,29 +139,53 @@ pub(crate) fn set(places: &Places, key: &str, text: &str) -> Result<(), Failure>
     if key == "permissions.mode" && text == "bypass" {
         return Err(Failure::usage(BYPASS_BY_FLAG));
     }
-    let file = places.user_file();
-    let is_rules = RULE_KEYS.contains(&key) && !text.trim_start().starts_with('[');
-    let text = if is_rules {
-        rules_value(text).to_string()
+    let text = if RULE_KEYS.contains(&key) {
+        rules_text(places, text)?
     } else {
         text.to_owned()
     };
+    check(key, &text)?;
+    let file = places.user_file();
     layered_config::set_in_file(&file, &places.short(&file), &specs(), key, &text).map_err(wrong)
 }
 
-/// Returns the failure for a key that does not exist, with the nearest one; none if it does.
-pub(crate) fn unknown_key(key: &str) -> Option<Failure> {
-    let parts: Vec<String> = key.split('.').map(str::to_owned).collect();
-    if specs().iter().any(|spec| spec.covers(&parts)) {
-        return None;
+/// Returns rules as a TOML list, each of them one that can be read.
+fn rules_text(places: &Places, text: &str) -> Result<String, Failure> {
+    if text.trim_start().starts_with('[') {
+        // A list as TOML is checked as such; its rules are read when the next session is opened.
+        return Ok(text.to_owned());
     }
+    let anchors = Anchors {
+        root: places.root.clone(),
+        home: places.user_home.clone(),
+    };
+    let rules = split_rules(text);
+    let sources = rules.iter().map(|text| RuleSource {
+        text: text.clone(),
+        origin: "config set".to_owned(),
+    });
+    RuleSet::compile(sources.collect(), Vec::new(), Vec::new(), &anchors)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(rules_value(text).to_string())
+}
+
+/// Checks a key and the text of a value for it.
+///
+/// # Errors
+///
+/// A usage failure names the nearest key, or what was expected.
+pub(crate) fn check(key: &str, text: &str) -> Result<(), Failure> {
     let mut probe = Layer::new(Source::Flag, Trust::Full);
-    probe.set_text(&specs(), key, "", "cox").err().map(|error| {
+    probe.set_text(&specs(), key, text, "cox").map_err(|error| {
         let text = error.to_string();
         Failure::usage(text.strip_prefix("cox: ").unwrap_or(&text))
     })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that `map_err` wants"
+)]
 fn wrong(error: layered_config::ConfigError) -> Failure {
     Failure::error(error.to_string())
 }

@@ -100,7 +100,7 @@ pub(crate) fn around(
     let rules = rules(settings, &anchors)?;
     let roots = Arc::new(roots(settings));
     let policy = policy(settings);
-    let commands = commands(settings, &roots)?;
+    let commands = commands(settings, &roots, &rules)?;
     let sandbox = settings.text("sandbox.mode").to_owned();
     Ok(SessionSpec {
         home: Home::new(&places.cox_home),
@@ -286,7 +286,7 @@ fn surroundings(settings: &Settings, clock: &Clock) -> String {
 }
 
 /// Returns how commands are run. Nothing is run or probed until the first command.
-fn commands(settings: &Settings, roots: &Roots) -> Result<Commands, Failure> {
+fn commands(settings: &Settings, roots: &Roots, rules: &RuleSet) -> Result<Commands, Failure> {
     let places = &settings.places;
     let helper = std::env::current_exe()
         .map_err(|error| Failure::error(format!("the program of cox cannot be found: {error}")))?;
@@ -295,7 +295,7 @@ fn commands(settings: &Settings, roots: &Roots) -> Result<Commands, Failure> {
             mode: sandbox_mode(settings),
             writable: roots.writable.clone(),
             read_only_within: read_only(settings, roots),
-            hidden: hidden(settings, roots),
+            hidden: hidden(settings, roots, rules),
             network: settings
                 .merged
                 .switch("sandbox.network")
@@ -338,29 +338,21 @@ fn read_only(settings: &Settings, roots: &Roots) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns what commands may not even read: credentials, cox's own state, and what a `Read` rule denies by a plain path.
-fn hidden(settings: &Settings, roots: &Roots) -> Vec<PathBuf> {
+/// Returns what commands may not even read: credentials, cox's own state, and what a `Read` rule denies whole. A deny with
+/// a wildcard is judged per call, where the reader is recognised; a sandbox cannot hold it.
+fn hidden(settings: &Settings, roots: &Roots, rules: &RuleSet) -> Vec<PathBuf> {
     let places = &settings.places;
     let mut hidden = sandbox::default_hidden(&places.user_home);
     hidden.push(places.cox_home.clone());
-    let denied = settings.merged.list("permissions.deny");
+    let denied = rules.read_denies().into_iter();
     hidden.extend(
         denied
-            .iter()
-            .filter_map(|(rule, _)| denied_folder(rule))
-            .map(|path| places.resolve(path)),
+            .filter(|denied| denied.glob.is_none())
+            .map(|denied| denied.path),
     );
     // What holds a root cannot be hidden without hiding the work.
     hidden.retain(|path| !roots.readable.iter().any(|root| root.starts_with(path)));
     hidden
-}
-
-/// Returns the path of `Read(path)` or `Read(path/**)`; none for a rule of another ability or another glob.
-fn denied_folder(rule: &str) -> Option<&str> {
-    let glob = rule.strip_prefix("Read(")?.strip_suffix(')')?;
-    let path = glob.strip_suffix("/**").unwrap_or(glob);
-    let is_plain = !path.is_empty() && !path.contains(['*', '?', '[', '{']);
-    is_plain.then_some(path)
 }
 
 /// Reads the instruction files.
@@ -418,24 +410,5 @@ pub(crate) fn sandbox_words(settings: &Settings) -> String {
             format!("none works here, so commands are refused: {}", detected.why)
         }
         backend => format!("{mode} by {}", backend_word(&backend)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_read_deny_of_a_plain_path_is_hidden_from_commands() {
-        #[track_caller]
-        fn check(rule: &str, expect: Option<&str>) {
-            assert_eq!(denied_folder(rule), expect);
-        }
-        check("Read(~/.ssh/**)", Some("~/.ssh"));
-        check("Read(secrets.txt)", Some("secrets.txt"));
-        check("Read(**/.env)", None);
-        check("Read(~/.*rc)", None);
-        check("Edit(secrets.txt)", None);
-        check("Read", None);
     }
 }

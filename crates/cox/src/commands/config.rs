@@ -34,9 +34,10 @@ pub(crate) fn config(config: &Config, args: &Args, printer: Printer) -> Result<E
 
 fn get(key: &str, settings: &Settings, printer: Printer) -> Result<Exit, Failure> {
     let Some(found) = settings.merged.get(key) else {
-        return Err(settings::unknown_key(key).unwrap_or_else(|| {
-            Failure::error(format!("`{key}` is not set: there is no such provider"))
-        }));
+        settings::check(key, "")?;
+        return Err(Failure::error(format!(
+            "`{key}` is not set: there is no such provider"
+        )));
     };
     Ok(crate::printed(if printer.json {
         printer.document(

@@ -82,7 +82,7 @@ fn prepare(
     let asks = policy != ApprovalPolicy::Never;
     if asks && run.prompt == "-" {
         return Err(Failure::usage(format!(
-            "the prompt cannot come from stdin under the approval policy of {}: answers are read from there\n\
+            "the prompt cannot come from stdin where the answers to approvals do: the policy is set by {}\n\
              hint: give the prompt with `-p \"…\"`, or add `--approve never`",
             settings.origin("permissions.approval")
         )));

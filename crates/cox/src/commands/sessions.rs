@@ -1,7 +1,7 @@
 //! `cox sessions`: lists sessions, shows one, searches them.
 
 use cox_protocol::{Event, Item, SessionId};
-use cox_store::{Home, Rollout, Stored};
+use cox_store::{Home, Index, Rollout, Stored};
 use serde_json::{Value, json};
 
 use crate::{
@@ -89,10 +89,99 @@ fn transcript(events: &[Stored]) -> String {
     shown.join("\n")
 }
 
-fn list(_: usize, _: &Home, _: Printer) -> Result<Exit, Failure> {
-    Err(Failure::error("not yet"))
+/// Lists sessions, the one last written to first.
+fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
+    let rows = index(home)?.list(limit)?;
+    if printer.json {
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "session": row.id.to_string(),
+                    "created": row.created.to_string(),
+                    "updated": row.updated.to_string(),
+                    "cwd": row.cwd,
+                    "provider": row.provider,
+                    "model": row.model,
+                    "title": row.title,
+                    "turns": row.turns,
+                    "cost_usd": row.cost.usd(),
+                    "state": row.state,
+                })
+            })
+            .collect();
+        return Ok(crate::printed(
+            printer.document(&json!({ "sessions": rows })),
+        ));
+    }
+    if rows.is_empty() {
+        printer.note("no sessions yet: `cox run -p \"…\"` makes one");
+        return Ok(Exit::Ok);
+    }
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "{}  {}  {:<11} {:>3} turns  ${:<8.4} {}",
+                row.id,
+                local(row.updated),
+                row.state,
+                row.turns,
+                row.cost.usd(),
+                row.title
+            )
+        })
+        .collect();
+    Ok(crate::printed(printer.result(&lines.join("\n"))))
 }
 
-fn search(_: &str, _: usize, _: &Home, _: Printer) -> Result<Exit, Failure> {
-    Err(Failure::error("not yet"))
+/// Finds words in every session; ends with 1 when there are none, as `grep` does.
+fn search(words: &str, limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
+    let hits = index(home)?.grep(words, limit)?;
+    let exit = if hits.is_empty() {
+        Exit::Error
+    } else {
+        Exit::Ok
+    };
+    let told = if printer.json {
+        let hits: Vec<Value> = hits
+            .iter()
+            .map(|hit| {
+                json!({
+                    "session": hit.session.to_string(),
+                    "turn": hit.turn,
+                    "role": hit.role,
+                    "snippet": hit.snippet,
+                })
+            })
+            .collect();
+        printer.document(&json!({ "hits": hits }))
+    } else {
+        let lines: Vec<String> = hits
+            .iter()
+            .map(|hit| {
+                format!(
+                    "{}  turn {:<3} {:<9} {}",
+                    hit.session, hit.turn, hit.role, hit.snippet
+                )
+            })
+            .collect();
+        printer.result(&lines.join("\n"))
+    };
+    crate::printed(told);
+    Ok(exit)
+}
+
+/// Opens the index as it is now.
+pub(crate) fn index(home: &Home) -> Result<Index, Failure> {
+    let mut index = Index::open(home)?;
+    index.refresh()?;
+    Ok(index)
+}
+
+/// Returns a time as the person's clock shows it.
+fn local(time: jiff::Timestamp) -> String {
+    time.to_zoned_datetime(jiff::tz::TimeZone::system())
+        .strftime("%Y-%m-%d %H:%M")
+        .to_string()
 }

@@ -67,8 +67,11 @@ impl Lines {
                 let line = format!("* {name} {subject}").trim_end().to_owned();
                 if held.is_empty() { line } else { format!("{held}\n{line}") }
             }
-            Event::ApprovalRequired { call, .. } => {
-                self.under(*call, format!("asks: answer {{\"approve\": \"{call}\"}} or {{\"deny\": \"{call}\"}} on stdin"))
+            Event::ApprovalRequired { call, why, .. } => {
+                let why = why.text();
+                let answers =
+                    format!("{{\"approve\": \"{call}\"}} or {{\"deny\": \"{call}\"}}");
+                self.under(*call, format!("asks, {why}; answer {answers} on stdin"))
             }
             Event::ApprovalDecided { call, allowed: false, reason, by } => {
                 let by = match by {
@@ -173,7 +176,8 @@ impl Lines {
     }
 
     /// Puts text under the line of its call; after it, when another line came between.
-    fn under(&mut self, call: CallId, text: String) -> String {
+    fn under(&mut self, call: CallId, text: impl AsRef<str>) -> String {
+        let text = text.as_ref();
         if self.last == Some(call) {
             return format!("  {text}");
         }

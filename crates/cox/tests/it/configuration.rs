@@ -33,7 +33,19 @@ fn a_project_may_narrow_and_nothing_else() {
          [sandbox]\nnetwork = true\nmode = \"danger-full-access\"\n\n\
          [budget]\nsession_usd = 100.0\n",
     );
-    assert_snapshot!(cox.run(&["config", "get", "core.max_turns"]).to_string(), @"");
+    assert_snapshot!(cox.run(&["config", "get", "core.max_turns"]).to_string(), @r#"
+        exit code 0
+        --- stdout
+        10
+        --- stderr
+        warning: [work]/.cox/config.toml:2: `core.provider` is ignored: a project may not set it
+        warning: [work]/.cox/config.toml:6: `providers.anthropic.base_url` is ignored: a project may not set it
+        warning: [work]/.cox/config.toml:9: `permissions.mode` is ignored: a project may only narrow it, and it is "default" without the project
+        warning: [work]/.cox/config.toml:10: `permissions.allow` is ignored: a project may not set it
+        warning: [work]/.cox/config.toml:14: `sandbox.network` is ignored: a project may not set it
+        warning: [work]/.cox/config.toml:15: `sandbox.mode` is ignored: a project may not set it
+        warning: [work]/.cox/config.toml:18: `budget.session_usd` is ignored: a project may only narrow it, and it is 5.0 without the project
+        "#);
     assert_eq!(
         cox.run(&["config", "get", "core.provider"]).stdout,
         "anthropic\n"
@@ -61,8 +73,15 @@ fn a_wrong_configuration_names_file_line_and_what_was_meant() {
         "[core]\nmax_turn = 3\n",
         "error: ~/.cox/config.toml:2: unknown key `core.max_turn`\nhint: did you mean `core.max_turns`?\n",
     );
-    check("[permissions]\nmode = \"bypass\"\n", "");
-    check("[core]\nmax_turns = \"many\"\n", "");
+    check(
+        "[permissions]\nmode = \"bypass\"\n",
+        "error: ~/.cox/config.toml:2: the permission mode `bypass` is taken from a flag only\n\
+         hint: give `--permission-mode bypass` to the run that needs it\n",
+    );
+    check(
+        "[core]\nmax_turns = \"many\"\n",
+        "error: ~/.cox/config.toml:2: `core.max_turns` is the string \"many\", expected a whole number from 1 to 10000\n",
+    );
 }
 
 #[test]
@@ -70,7 +89,13 @@ fn a_variable_that_sets_nothing_is_named() {
     let ran = Cox::new()
         .variable("COX_MAX_TURNS", "3")
         .run(&["config", "get", "core.max_turns"]);
-    assert_snapshot!(ran.to_string(), @"");
+    assert_snapshot!(ran.to_string(), @r#"
+        exit code 0
+        --- stdout
+        200
+        --- stderr
+        warning: COX_MAX_TURNS sets nothing: there is no such setting; `cox config show` lists them
+        "#);
 }
 
 #[test]
@@ -78,22 +103,55 @@ fn set_changes_one_key_and_keeps_the_comments() {
     let cox = Cox::new();
     cox.home
         .write(".cox/config.toml", "# mine\n[core]\n# few\nmax_turns = 3\n");
-    assert_snapshot!(cox.run(&["config", "set", "core.max_turns", "7"]).to_string(), @"");
+    assert_snapshot!(cox.run(&["config", "set", "core.max_turns", "7"]).to_string(), @r#"
+        exit code 0
+        --- stdout
+        --- stderr
+        ~/.cox/config.toml: `core.max_turns` is set
+        "#);
     assert_eq!(
         cox.home.read(".cox/config.toml"),
         "# mine\n[core]\n# few\nmax_turns = 7\n"
     );
-    assert_snapshot!(cox.run(&["config", "set", "core.max_turns", "lots"]).to_string(), @"");
-    assert_snapshot!(cox.run(&["config", "set", "core.maxturns", "7"]).to_string(), @"");
-    assert_snapshot!(cox.run(&["config", "set", "permissions.mode", "bypass"]).to_string(), @"");
+    assert_snapshot!(cox.run(&["config", "set", "core.max_turns", "lots"]).to_string(), @r#"
+        exit code 5
+        --- stdout
+        --- stderr
+        error: `core.max_turns` is `lots`, expected a whole number from 1 to 10000
+        "#);
+    assert_snapshot!(cox.run(&["config", "set", "core.maxturns", "7"]).to_string(), @r#"
+        exit code 5
+        --- stdout
+        --- stderr
+        error: unknown key `core.maxturns`
+        hint: did you mean `core.max_turns`?
+        "#);
+    assert_snapshot!(cox.run(&["config", "set", "permissions.mode", "bypass"]).to_string(), @r#"
+        exit code 5
+        --- stdout
+        --- stderr
+        error: the permission mode `bypass` is taken from a flag only
+        hint: give `--permission-mode bypass` to the run that needs it
+        "#);
     cox.run(&[
         "config",
         "set",
         "permissions.allow",
         "Bash(git log:*), Edit",
     ]);
-    assert_snapshot!(cox.run(&["config", "get", "permissions.allow"]).to_string(), @"");
-    assert_snapshot!(cox.run(&["config", "get", "core.nothing"]).to_string(), @"");
+    assert_snapshot!(cox.run(&["config", "get", "permissions.allow"]).to_string(), @r#"
+        exit code 0
+        --- stdout
+        ["Bash(git log:*)", "Edit"]
+        --- stderr
+        "#);
+    assert_snapshot!(cox.run(&["config", "get", "core.nothing"]).to_string(), @r#"
+        exit code 5
+        --- stdout
+        --- stderr
+        error: unknown key `core.nothing`
+        hint: `core` takes provider, model, effort, max_turns, parallel_tools
+        "#);
 }
 
 #[test]

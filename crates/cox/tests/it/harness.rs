@@ -1,8 +1,4 @@
 //! Runs the binary in an environment that holds nothing but what a test gives it.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests start the binary and write its fixtures"
-)]
 
 use std::{
     fmt,

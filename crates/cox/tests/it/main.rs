@@ -1,4 +1,9 @@
 //! The real binary, each time with a home and a working folder of its own.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests start the binary and write its fixtures, and a helper that fails must fail the test"
+)]
 
 mod cli;
 mod configuration;

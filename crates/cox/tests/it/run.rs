@@ -200,29 +200,121 @@ fn a_second_run_continues_the_session() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_the_turn_with_4_and_a_result() {
+fn a_signal_ends_the_turn_with_its_own_code_and_a_result() {
+    #[track_caller]
+    fn check(signal: &str, code: i32) {
+        let model = FakeModel::start([Answer::hang()]);
+        let cox = Cox::with_model(&model);
+        let child = cox
+            .command(&["run", "-p", "hi", "--output-format", "json"])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let limit = std::time::Duration::from_secs(20);
+        testkit::wait_until("the request", limit, || !model.requests().is_empty());
+        let kill = std::process::Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (&document["stop"], &document["exit_code"]),
+            (&json!("interrupted"), &json!(code))
+        );
+    }
+    check("-INT", 4);
+    check("-TERM", 143);
+}
+
+#[test]
+fn a_session_can_be_listed_shown_searched_expanded_and_added_up() {
+    let model = FakeModel::start([
+        Answer::call("c1", "read", json!({ "path": "notes.txt" })),
+        Answer::text("It speaks of walruses."),
+    ]);
+    let cox = Cox::with_model(&model);
+    cox.work.write("notes.txt", "the walrus sleeps\n");
+    let ran = cox.run(&[
+        "run",
+        "-p",
+        "what do the notes say?",
+        "--output-format",
+        "stream-json",
+    ]);
+    let events = ran.json_lines();
+    let session = events.last().unwrap()["session"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+
+    let list = cox.run(&["sessions", "--json"]).json();
+    assert_eq!(
+        (
+            &list["sessions"][0]["session"],
+            &list["sessions"][0]["title"]
+        ),
+        (&json!(session), &json!("what do the notes say?"))
+    );
+    let shown = cox.run(&["sessions", &session]).stdout;
+    for words in [
+        "> what do the notes say?",
+        "* read notes.txt",
+        "It speaks of walruses.",
+    ] {
+        assert!(shown.contains(words), "{words} is missing:\n{shown}");
+    }
+    let found = cox.run(&["sessions", "--grep", "walrus"]);
+    assert!(
+        found.code == 0 && found.stdout.contains(&session),
+        "{found}"
+    );
+    assert_eq!(cox.run(&["sessions", "--grep", "nowhere"]).code, 1);
+
+    let done = events
+        .iter()
+        .find(|event| event["type"] == "tool_done")
+        .unwrap();
+    let archived = done["archive"].as_str().unwrap();
+    assert!(
+        cox.run(&["expand", archived])
+            .stdout
+            .contains("the walrus sleeps")
+    );
+    assert!(
+        cox.run(&["expand", archived, "--lines", "1"])
+            .stdout
+            .contains("the walrus sleeps")
+    );
+    assert_eq!(cox.run(&["expand", archived, "--lines", "900-"]).code, 1);
+
+    let stats = cox.run(&["stats", "--json"]).json();
+    assert_eq!(
+        (&stats["total"]["requests"], &stats["total"]["unpriced"]),
+        (&json!(2), &json!(2))
+    );
+    let stats = cox.run(&["stats", "--session", &session, "--json"]).json();
+    assert_eq!(stats["rows"][0]["key"], "fake/fake-model");
+    assert_eq!(cox.run(&["stats", "--month"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_ends_the_run_without_a_panic() {
     let model = FakeModel::start([Answer::hang()]);
     let cox = Cox::with_model(&model);
-    let child = cox
-        .command(&["run", "-p", "hi", "--output-format", "json"])
+    let mut child = cox
+        .command(&["run", "-p", "hi", "--output-format", "stream-json"])
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    testkit::wait_until("the request", std::time::Duration::from_secs(20), || {
-        !model.requests().is_empty()
-    });
-    let sent = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(sent.success());
+    drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&document["stop"], &document["exit_code"]),
-        (&json!("interrupted"), &json!(4))
-    );
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
