@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
+use super::wire;
 use crate::{
     Block, OpaqueBlock, Reply, Stop, Usage, Wire,
     answer::{Assemble, End, Fault, Progress, Shown, conclude, count},
@@ -75,6 +76,7 @@ struct ItemFields {
     name: Option<String>,
     arguments: Option<String>,
     content: Option<Vec<ContentPart>>,
+    phase: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +97,14 @@ impl Machine {
             model: model.to_owned(),
             response_id: None,
         }
+    }
+
+    fn opaque(&self, json: String) -> Block {
+        Block::Opaque(OpaqueBlock {
+            wire: Wire::Responses,
+            model: self.asked_model.clone(),
+            json,
+        })
     }
 
     /// Takes a whole item and shows text of it that did not come in pieces.
@@ -121,11 +131,14 @@ impl Machine {
                 {
                     shown.text(&text);
                 }
-                if text.is_empty() {
-                    Vec::new()
-                } else {
-                    vec![Block::Text(text)]
+                let mut blocks = Vec::new();
+                if let Some(phase) = fields.phase.filter(|_| !text.is_empty()) {
+                    blocks.push(self.opaque(wire::phase_block(&phase)));
                 }
+                if !text.is_empty() {
+                    blocks.push(Block::Text(text));
+                }
+                blocks
             }
             "function_call" => {
                 let input = fields.arguments.filter(|input| !input.trim().is_empty());
@@ -135,11 +148,7 @@ impl Machine {
                     input: input.unwrap_or_else(|| "{}".to_owned()),
                 }]
             }
-            _ => vec![Block::Opaque(OpaqueBlock {
-                wire: Wire::Responses,
-                model: self.asked_model.clone(),
-                json: raw.get().to_owned(),
-            })],
+            _ => vec![self.opaque(raw.get().to_owned())],
         };
         self.items.entry(index).or_default().blocks = Some(blocks);
         Ok(())

@@ -57,8 +57,11 @@ pub(crate) fn body(model: &str, request: &Request) -> String {
     object.raw("input", &array(items)).end()
 }
 
-/// Says whether a model may reason. The older families answer 400 when they are asked for reasoning in any way.
+/// Says whether a model may reason. The others answer 400 when they are asked for reasoning in any way.
 fn may_reason(model: &str) -> bool {
+    if model.ends_with("-chat-latest") {
+        return false;
+    }
     !["gpt-4", "gpt-3.5", "chatgpt-4o"]
         .iter()
         .any(|family| model.starts_with(family))
@@ -82,7 +85,7 @@ fn user(message: &Message, out: &mut Vec<String>) {
             Block::Result {
                 id, text, images, ..
             } => {
-                flush("user", &mut parts, out);
+                flush("user", &mut None, &mut parts, out);
                 let object = Object::new()
                     .field("type", "function_call_output")
                     .field("call_id", id);
@@ -104,16 +107,28 @@ fn user(message: &Message, out: &mut Vec<String>) {
             Block::Call { .. } | Block::Opaque(_) => {}
         }
     }
-    flush("user", &mut parts, out);
+    flush("user", &mut None, &mut parts, out);
+}
+
+/// Returns an opaque block for the phase of the text after it. Newer models tell remarks on the way from final answers by
+/// it and want it back.
+pub(crate) fn phase_block(phase: &str) -> String {
+    Object::new().field("phase", phase).end()
+}
+
+/// Returns the phase, as JSON text, if a block is one of [`phase_block`].
+fn phase_of(json: &str) -> Option<&str> {
+    json.strip_prefix(r#"{"phase":"#)?.strip_suffix('}')
 }
 
 fn assistant(model: &str, message: &Message, out: &mut Vec<String>) {
     let mut parts = Vec::new();
+    let mut phase = None;
     for block in &message.blocks {
         match block {
             Block::Text(text) => parts.push(text_part("output_text", text)),
             Block::Call { id, name, input } => {
-                flush("assistant", &mut parts, out);
+                flush("assistant", &mut phase, &mut parts, out);
                 out.push(
                     Object::new()
                         .field("type", "function_call")
@@ -124,27 +139,32 @@ fn assistant(model: &str, message: &Message, out: &mut Vec<String>) {
                 );
             }
             Block::Opaque(opaque) if opaque.wire == Wire::Responses && opaque.model == model => {
-                flush("assistant", &mut parts, out);
-                out.push(opaque.json.clone());
+                flush("assistant", &mut phase, &mut parts, out);
+                match phase_of(&opaque.json) {
+                    Some(json) => phase = Some(json),
+                    None => out.push(opaque.json.clone()),
+                }
             }
             _ => {}
         }
     }
-    flush("assistant", &mut parts, out);
+    flush("assistant", &mut phase, &mut parts, out);
 }
 
 /// Ends the message that is being gathered, if there is one.
-fn flush(role: &str, parts: &mut Vec<String>, out: &mut Vec<String>) {
-    if !parts.is_empty() {
-        let content = array(std::mem::take(parts));
-        out.push(
-            Object::new()
-                .field("type", "message")
-                .field("role", role)
-                .raw("content", &content)
-                .end(),
-        );
+fn flush(role: &str, phase: &mut Option<&str>, parts: &mut Vec<String>, out: &mut Vec<String>) {
+    if parts.is_empty() {
+        return;
     }
+    let content = array(std::mem::take(parts));
+    let mut object = Object::new()
+        .field("type", "message")
+        .field("role", role)
+        .raw("content", &content);
+    if let Some(phase) = phase.take() {
+        object = object.raw("phase", phase);
+    }
+    out.push(object.end());
 }
 
 fn text_part(kind: &str, text: &str) -> String {

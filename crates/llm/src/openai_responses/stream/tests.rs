@@ -190,3 +190,23 @@ fn a_broken_stream_keeps_whole_items_and_the_text_so_far() {
         )
     );
 }
+
+#[test]
+fn the_phase_of_a_text_stands_before_it() {
+    let mut item = message("a");
+    item["phase"] = "commentary".into();
+    let (_, reply) = run(
+        &[done(0, &item), response("response.completed", &json!({}))],
+        End::Complete,
+    )
+    .unwrap();
+    let phase = OpaqueBlock {
+        wire: Wire::Responses,
+        model: "gpt-x".into(),
+        json: r#"{"phase":"commentary"}"#.into(),
+    };
+    assert_eq!(
+        reply.blocks,
+        [Block::Opaque(phase), Block::Text("a".into())]
+    );
+}

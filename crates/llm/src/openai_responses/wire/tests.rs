@@ -34,8 +34,10 @@ fn the_whole_body_is_in_a_stable_order() {
             r#""instructions":"a\n\nb","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#
         )
     );
-    let older = body("gpt-4.1-mini", &request);
-    assert!(!older.contains("reasoning"), "{older}");
+    for plain in ["gpt-4.1-mini", "gpt-5-chat-latest"] {
+        let body = body(plain, &request);
+        assert!(!body.contains("reasoning"), "{body}");
+    }
 }
 
 #[test]
@@ -83,5 +85,41 @@ fn texts_between_calls_and_results_keep_their_place() {
             said("assistant", "output_text", &["c"]),
             { "type": "function_call_output", "call_id": "1", "output": "r" },
             said("user", "input_text", &["d"])])
+    );
+}
+
+#[test]
+fn a_text_goes_back_with_the_phase_it_had() {
+    let phase = |phase: &str| {
+        Block::Opaque(crate::OpaqueBlock {
+            wire: Wire::Responses,
+            model: "m".into(),
+            json: phase_block(phase),
+        })
+    };
+    let text = |text: &str| Block::Text(text.into());
+    let blocks = vec![
+        phase("commentary"),
+        text("a"),
+        phase("final_answer"),
+        text("b"),
+    ];
+    let message = Message {
+        role: Role::Assistant,
+        blocks,
+        cache_breakpoint: false,
+    };
+    let request = Request {
+        messages: vec![message],
+        ..Request::default()
+    };
+    let sent: serde_json::Value = serde_json::from_str(&body("m", &request)).unwrap();
+    let said = |text: &str, phase: &str| {
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }],
+            "phase": phase })
+    };
+    assert_eq!(
+        sent["input"],
+        json!([said("a", "commentary"), said("b", "final_answer")])
     );
 }
