@@ -2,7 +2,7 @@
 //!
 //! A path is judged twice: as words, with `..` taken away, and by where it leads once every link on the way is
 //! followed. Both must lie inside a root. Nothing here opens a file; whoever does checks again by
-//! [`crate::folder::Folder`], because a link may appear between this judgement and the act.
+//! `crate::folder::Folder`, because a link may appear between this judgement and the act.
 
 #[cfg(test)]
 mod tests;

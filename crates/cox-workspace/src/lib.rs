@@ -1,6 +1,6 @@
 //! The files cox may touch, and every way it changes them.
 //!
-//! A path is judged by [`confine`]; what is read comes through [`file`] and [`search`]; what is changed is computed as bytes
+//! A path is judged by [`mod@confine`]; what is read comes through [`mod@file`] and [`search`]; what is changed is computed as bytes
 //! ([`edit`], [`patch`]) and written as one [`write_set`]. Nothing here knows tools, rules or a network.
 #![allow(
     clippy::disallowed_methods,

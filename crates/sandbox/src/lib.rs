@@ -1,8 +1,8 @@
 //! Turns a policy into a wrap around a command, per platform. Decides nothing.
 //!
-//! [`detect`] finds out once which backend really works here, [`wrap`] makes the argv prefix that holds a command to a
+//! [`detect()`] finds out once which backend really works here, [`wrap()`] makes the argv prefix that holds a command to a
 //! [`Policy`], [`helper`] is the entry of the program that confines itself before it becomes the command, and
-//! [`denial`] reads from a failed command's output what was refused. A policy that cannot be held is refused with the
+//! [`denial()`] reads from a failed command's output what was refused. A policy that cannot be held is refused with the
 //! reason: nothing here ever runs bare in silence.
 #![allow(
     unsafe_code,
