@@ -14,6 +14,12 @@ const MAX_TIME: Duration = Duration::from_millis(500);
 /// Bytes of both sides over which only sizes are told.
 const MAX_BYTES: usize = 32 << 20;
 
+/// Bytes shown of one line.
+const MAX_LINE: usize = 2000;
+
+/// Bytes of a whole diff.
+const MAX_SHOWN: usize = 512 << 10;
+
 /// Returns the unified diff from `old` to `new`; `None` is a file that does not exist. Empty when nothing changed.
 ///
 /// Bytes that are not UTF-8 show as `�`. A diff that would take too long is coarse or only tells the sizes.
@@ -52,12 +58,91 @@ pub fn moved(from: &str, old: Option<&[u8]>, to: &str, new: Option<&[u8]>) -> St
     let diff = similar::TextDiff::configure()
         .deadline(Instant::now() + MAX_TIME)
         .diff_lines(&*old, &*new);
-    let _ = write!(
-        out,
-        "{}",
-        diff.unified_diff()
-            .context_radius(CONTEXT)
-            .header(&before, &after)
-    );
+    let whole = diff
+        .unified_diff()
+        .context_radius(CONTEXT)
+        .header(&before, &after)
+        .to_string();
+    shorten(&mut out, &whole);
     out
+}
+
+/// Appends a diff; cuts lines and a whole that no one reads, and says so.
+fn shorten(out: &mut String, diff: &str) {
+    let mut rest = diff;
+    while let Some(end) = rest.find('\n') {
+        if out.len() > MAX_SHOWN {
+            let left_out = rest.lines().count();
+            let _ = writeln!(out, "(the diff goes on for {left_out} lines)");
+            return;
+        }
+        let line = &rest[..end];
+        let shown = line.floor_char_boundary(MAX_LINE);
+        out.push_str(&line[..shown]);
+        if shown < line.len() {
+            let _ = write!(out, " … ({} bytes more)", line.len() - shown);
+        }
+        out.push('\n');
+        rest = &rest[end + 1..];
+    }
+    out.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_with_three_lines_around_it() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        assert_eq!(
+            unified(
+                "f",
+                Some(old.as_bytes()),
+                Some(old.replace('5', "five").as_bytes())
+            ),
+            "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+        );
+        assert_eq!(
+            unified("f", None, Some(b"x")),
+            "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
+        );
+        assert_eq!(
+            moved("f", Some(b"x\n"), "g", Some(b"x\n")),
+            "rename from f\nrename to g\n"
+        );
+        assert_eq!(unified("f", Some(b"x"), Some(b"x")), "");
+    }
+
+    #[test]
+    fn what_no_one_reads_is_cut_and_says_so() {
+        let wide = "é".repeat(5000);
+        let diff = unified("f", Some(b""), Some(wide.as_bytes()));
+        assert!(diff.contains("é … (8002 bytes more)\n"), "{}", diff.len());
+        let long = "a line of text\n".repeat(100_000);
+        let diff = unified("f", Some(b""), Some(long.as_bytes()));
+        assert!(diff.len() < 600_000);
+        assert!(diff.ends_with(" lines)\n"));
+        let huge = vec![b'x'; MAX_BYTES + 1];
+        assert!(
+            unified("f", Some(b""), Some(&huge)).contains("too large for a diff: 0 bytes became")
+        );
+    }
+
+    #[test]
+    fn two_files_without_a_common_line_are_compared_in_time() {
+        let side = |seed: usize| -> String {
+            (0..60_000)
+                .map(|line| format!("{}\n", (line * 7919 + seed) % 50_021))
+                .collect()
+        };
+        let start = Instant::now();
+        let diff = unified("f", Some(side(1).as_bytes()), Some(side(2).as_bytes()));
+        assert!(!diff.is_empty());
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            start.elapsed()
+        );
+    }
 }

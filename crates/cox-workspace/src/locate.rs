@@ -262,10 +262,15 @@ impl<'a> Form<'a> {
 
     /// Turns a position in `core` into one in `raw`.
     fn raw_at(&self, position: usize) -> usize {
+        self.raw_from((self.indent, 0), position)
+    }
+
+    /// The same, going on from a pair of positions that is known.
+    fn raw_from(&self, known: (usize, usize), position: usize) -> usize {
+        let (mut raw, mut core) = known;
         if let Cow::Borrowed(_) = self.core {
-            return self.indent + position;
+            return raw + position - core;
         }
-        let (mut raw, mut core) = (self.indent, 0);
         while core < position {
             raw += unit_len(&self.raw[raw..]);
             core += unit_len(&self.core[core..]);
@@ -289,6 +294,8 @@ fn within_line(
     let at_first = strictness >= Strictness::Indentation && want.indent > 0;
     let mut from = 0;
     let mut count = 0;
+    // A line may have millions of characters and many matches: positions are counted once.
+    let mut known = (line.indent, 0);
     while count < limit
         && let Some(offset) = memchr::memmem::find(&line.core[from..], &want.core)
     {
@@ -299,11 +306,12 @@ fn within_line(
         if (at_first && position > 0) || (want.trail > 0 && ends < line.core.len()) {
             if at_first { break } else { continue }
         }
-        let start = if at_first { 0 } else { line.raw_at(position) };
+        known = (line.raw_from(known, position), position);
+        let start = if at_first { 0 } else { known.0 };
         let end = if want.trail > 0 {
             line.raw.len()
         } else {
-            line.raw_at(ends)
+            line.raw_from(known, ends)
         };
         take(at.start + start..at.start + end);
         count += 1;
@@ -409,8 +417,9 @@ fn fold(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
     let mut folded = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
-    while !rest.is_empty() {
-        let (unit, after) = rest.split_at(unit_len(rest));
+    while let Some(plain_len) = rest.iter().position(|byte| !byte.is_ascii()) {
+        folded.extend_from_slice(&rest[..plain_len]);
+        let (unit, after) = rest[plain_len..].split_at(unit_len(&rest[plain_len..]));
         match std::str::from_utf8(unit)
             .ok()
             .and_then(|text| text.chars().next())
@@ -421,6 +430,7 @@ fn fold(bytes: &[u8]) -> Cow<'_, [u8]> {
         }
         rest = after;
     }
+    folded.extend_from_slice(rest);
     Cow::Owned(folded)
 }
 

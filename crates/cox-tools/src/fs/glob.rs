@@ -146,6 +146,6 @@ fn ranked(names: Vec<String>, query: &str) -> Vec<String> {
             Some((score, name))
         })
         .collect();
-    scored.sort_by(|a, b| b.0.cmp(&a.0));
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.into_iter().map(|(_, name)| name).collect()
 }

@@ -130,6 +130,7 @@ fn globs_fit_names_or_paths() {
         ("**/b.txt", 1),
         ("./sub/**", 1),
         ("nope", 0),
+        ("!*.rs", 3),
     ];
     for (glob, expected) in cases {
         assert_eq!(count(glob), expected, "{glob}");

@@ -86,16 +86,21 @@ where
     })
 }
 
-/// A glob over the names of files, or over their paths when it has a `/`.
+/// A glob over the names of files, or over their paths when it has a `/`; after a `!`, all others.
 pub(super) struct PathGlob {
     matcher: GlobMatcher,
     whole_path: bool,
     absolute: bool,
+    is_negated: bool,
 }
 
 impl PathGlob {
     pub(super) fn new(glob: &str) -> Result<Self, SearchError> {
-        let pattern = glob.strip_prefix("./").unwrap_or(glob);
+        let (is_negated, pattern) = match glob.strip_prefix('!') {
+            Some(pattern) => (true, pattern),
+            None => (false, glob),
+        };
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         let matcher = GlobBuilder::new(pattern)
             .literal_separator(true)
             .build()
@@ -108,10 +113,15 @@ impl PathGlob {
             matcher,
             whole_path: pattern.contains('/'),
             absolute: pattern.starts_with('/'),
+            is_negated,
         })
     }
 
     pub(super) fn matches(&self, under: &Path, path: &Path) -> bool {
+        self.fits(under, path) != self.is_negated
+    }
+
+    fn fits(&self, under: &Path, path: &Path) -> bool {
         if self.absolute {
             return self.matcher.is_match(path);
         }
