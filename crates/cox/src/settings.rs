@@ -8,7 +8,7 @@ pub(crate) mod places;
 pub(crate) mod providers;
 pub(crate) mod registry;
 
-use cox_permission::{Anchors, RuleSet, RuleSource};
+use cox_permission::{RuleSet, RuleSource};
 use cox_store::Home;
 use layered_config::{Layer, Merged, Source, Trust, Value};
 
@@ -155,10 +155,7 @@ fn rules_text(places: &Places, text: &str) -> Result<String, Failure> {
         // A list as TOML is checked as such; its rules are read when the next session is opened.
         return Ok(text.to_owned());
     }
-    let anchors = Anchors {
-        root: places.root.clone(),
-        home: places.user_home.clone(),
-    };
+    let anchors = places.anchors();
     let rules = split_rules(text);
     let sources = rules.iter().map(|text| RuleSource {
         text: text.clone(),

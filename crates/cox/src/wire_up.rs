@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cox_extensions::Instructions;
-use cox_permission::{Anchors, ApprovalPolicy, Mode, RuleSet, RuleSource};
+use cox_permission::{ApprovalPolicy, Mode, RuleSet, RuleSource};
 use cox_protocol::{Money, SessionId};
 use cox_session::{Approver, Limits, SessionSpec};
 use cox_store::{Clock, Home};
@@ -12,7 +12,7 @@ use cox_workspace::Roots;
 
 use crate::{
     args::Run,
-    exit::Failure,
+    exit::{Exit, Failure},
     settings::{Settings, places::git_branch, providers::ProviderSettings},
 };
 
@@ -93,11 +93,8 @@ pub(crate) fn around(
 ) -> Result<SessionSpec, Failure> {
     let places = &settings.places;
     let clock = clock();
-    let anchors = Anchors {
-        root: places.root.clone(),
-        home: places.user_home.clone(),
-    };
-    let rules = rules(settings, &anchors)?;
+    let anchors = places.anchors();
+    let rules = rules(settings)?;
     let roots = Arc::new(roots(settings));
     let policy = policy(settings);
     let commands = commands(settings, &roots, &rules)?;
@@ -123,7 +120,8 @@ pub(crate) fn around(
         } else {
             Approver::Surface
         },
-        sandboxed: sandbox != "danger-full-access",
+        sandboxed: sandbox != "danger-full-access"
+            && settings.text("sandbox.linux_backend") != "none",
         sandbox,
         instructions: instructions(settings),
         limits: limits(settings),
@@ -190,7 +188,12 @@ fn mode(settings: &Settings) -> Mode {
     }
 }
 
-fn rules(settings: &Settings, anchors: &Anchors) -> Result<RuleSet, Failure> {
+/// Compiles the permission rules.
+///
+/// # Errors
+///
+/// A failure names the rule and its place; a usage failure when it came by flag.
+pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
     let sources = |key: &str| -> Vec<RuleSource> {
         settings
             .merged
@@ -207,7 +210,17 @@ fn rules(settings: &Settings, anchors: &Anchors) -> Result<RuleSet, Failure> {
         sources("permissions.ask"),
         sources("permissions.allow"),
     );
-    RuleSet::compile(deny, ask, allow, anchors).map_err(|error| Failure::from_chain(&error))
+    RuleSet::compile(deny, ask, allow, &settings.places.anchors()).map_err(|error| {
+        let exit = if error.rule.origin.starts_with("--") {
+            Exit::Usage
+        } else {
+            Exit::Error
+        };
+        Failure {
+            exit,
+            message: error.to_string(),
+        }
+    })
 }
 
 fn roots(settings: &Settings) -> Roots {

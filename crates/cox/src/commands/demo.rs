@@ -15,6 +15,8 @@ use std::{
 };
 
 use clap::Parser as _;
+use cox_protocol::Event;
+use cox_store::{Home, Rollout};
 use llm::{
     catalog::Price,
     scripted::{Scripted, ScriptedReply},
@@ -164,7 +166,28 @@ pub(crate) fn demo(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         ));
         printer.note(&next_steps(&home));
     }
+    if exit == Exit::Ok && !tests_passed(&home)? {
+        return Err(Failure::error(format!(
+            "the last words of the script are wrong: `{}` did not pass in the sandbox of this machine\n\
+             hint: what it printed stands above; `cox doctor` says more about the sandbox",
+            sample.tests
+        )));
+    }
     Ok(exit)
+}
+
+/// Says whether the last command of the demo's session ended well, which a script cannot know.
+fn tests_passed(home: &Path) -> Result<bool, Failure> {
+    let home = Home::new(home);
+    let Some(session) = cox_store::list_ids(&home)?.first().copied() else {
+        return Ok(false);
+    };
+    let events = Rollout::read(&home, session)?.events;
+    let last = events.iter().rev().find_map(|stored| match &stored.event {
+        Event::ToolDone(done) if done.name == "bash" => Some(done.ok),
+        _ => None,
+    });
+    Ok(last.unwrap_or_default())
 }
 
 /// Returns the first sample whose program is there and may be used inside the sandbox.

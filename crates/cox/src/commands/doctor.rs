@@ -85,7 +85,7 @@ pub(crate) fn doctor(args: &Args, printer: Printer) -> Result<Exit, Failure> {
 }
 
 fn all(settings: &Settings) -> Vec<Check> {
-    let mut checks = vec![configuration(settings), home(settings)];
+    let mut checks = vec![configuration(settings), rules(settings), home(settings)];
     checks.extend(providers(settings));
     checks.push(sandbox_backend(settings));
     checks.push(prices());
@@ -123,6 +123,22 @@ fn configuration(settings: &Settings) -> Check {
         files.join(", ")
     };
     check("configuration", State::Ok, detail)
+}
+
+fn rules(settings: &Settings) -> Check {
+    match wire_up::rules(settings) {
+        Ok(rules) => check(
+            "permission rules",
+            State::Ok,
+            format!(
+                "{} deny, {} ask, {} allow",
+                rules.deny.len(),
+                rules.ask.len(),
+                rules.allow.len()
+            ),
+        ),
+        Err(failure) => check("permission rules", State::Failed, failure.message),
+    }
 }
 
 fn home(settings: &Settings) -> Check {
@@ -176,21 +192,30 @@ fn providers(settings: &Settings) -> Vec<Check> {
         checks.push(match settings.provider(name) {
             Err(failure) => check(title, missing, failure.message),
             Ok(provider) => {
-                let model = match (settings.text("core.model"), provider.model.as_str()) {
-                    ("", "") => "no model: name one with `--model`".to_owned(),
-                    ("", model) => model.to_owned(),
-                    (model, _) => model.to_owned(),
+                let model = match settings.text("core.model") {
+                    // The model that was named is meant for the provider that was chosen.
+                    model if is_chosen && !model.is_empty() => model.to_owned(),
+                    _ => provider.model.clone(),
                 };
                 match &provider.api_key_env {
-                    None => check(
-                        title,
-                        State::Ok,
-                        format!("{model} at {}, no key needed", provider.base_url),
-                    ),
-                    Some(variable) if settings.environment.text(variable).is_some() => {
-                        check(title, State::Ok, format!("{model}, key in {variable}"))
+                    Some(variable) if settings.environment.text(variable).is_none() => {
+                        check(title, missing, format!("{variable} is not set"))
                     }
-                    Some(variable) => check(title, missing, format!("{variable} is not set")),
+                    _ if model.is_empty() && is_chosen => {
+                        check(title, missing, "no model: name one with `--model`")
+                    }
+                    key => {
+                        let model = if model.is_empty() {
+                            "any model, by `--model`"
+                        } else {
+                            &model
+                        };
+                        let key = key.as_ref().map_or_else(
+                            || format!("at {}, no key needed", provider.base_url),
+                            |variable| format!("key in {variable}"),
+                        );
+                        check(title, State::Ok, format!("{model}, {key}"))
+                    }
                 }
             }
         });

@@ -39,7 +39,8 @@ fn cli_page() -> String {
 fn describe(command: &Command, path: &str, is_root: &mut bool, page: &mut String) {
     let _ = write!(page, "\n## `{path}`\n\n");
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
-        let _ = writeln!(page, "{about}.\n");
+        let about = about.to_string();
+        let _ = writeln!(page, "{}.\n", about.trim_end_matches('.'));
     }
     let rows: Vec<String> = command
         .get_arguments()

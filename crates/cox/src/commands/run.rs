@@ -78,6 +78,12 @@ fn prepare(
     for warning in &settings.warnings {
         printer.warn(warning);
     }
+    if settings.text("sandbox.mode") == "danger-full-access" {
+        printer.warn("commands run without a sandbox: danger-full-access");
+    }
+    if settings.text("permissions.mode") == "bypass" {
+        printer.warn("bypass mode: everything runs that no rule denies");
+    }
     let policy = wire_up::policy(&settings);
     let asks = policy != ApprovalPolicy::Never;
     if asks && run.prompt == "-" {

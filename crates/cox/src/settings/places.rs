@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use cox_permission::Anchors;
+
 use crate::{args::Global, exit::Failure, settings::environment::Environment};
 
 /// The places of a run. All absolute; the working directory and the roots are real (no links).
@@ -54,6 +56,14 @@ impl Places {
             cwd,
             added,
         })
+    }
+
+    /// Returns where relative rules and rules of `~/` are anchored.
+    pub(crate) fn anchors(&self) -> Anchors {
+        Anchors {
+            root: self.root.clone(),
+            home: self.user_home.clone(),
+        }
     }
 
     /// Returns the person's configuration file.

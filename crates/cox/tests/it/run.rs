@@ -318,3 +318,94 @@ fn a_reader_that_leaves_ends_the_run_without_a_panic() {
     assert_eq!(output.status.code(), Some(4));
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
+
+#[test]
+fn an_image_goes_with_the_prompt() {
+    let model = FakeModel::start([Answer::text("A dot.")]);
+    let cox = Cox::with_model(&model);
+    cox.work.write("dot.png", b"\x89PNG\r\n\x1a\nrest");
+    let ran = cox.run(&["run", "-p", "what is it?", "--image", "dot.png"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "A dot.\n"), "{ran}");
+    assert!(
+        model.requests()[0]
+            .text
+            .contains("data:image/png;base64,iVBORw0KGgpyZXN0")
+    );
+}
+
+#[test]
+fn an_image_that_is_too_large_is_refused_before_any_request() {
+    let model = FakeModel::start([]);
+    let cox = Cox::with_model(&model);
+    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    bytes.resize(3_750_001, 0);
+    cox.work.write("big.png", bytes);
+    let ran = cox.run(&["run", "-p", "x", "--image", "big.png"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (
+            5,
+            "error: the image big.png is larger than 3750000 bytes\nhint: make it smaller\n"
+        )
+    );
+    assert!(model.requests().is_empty());
+}
+
+#[test]
+fn limits_have_exit_codes_of_their_own() {
+    let again = || Answer::call("c1", "read", json!({ "path": "notes.txt" }));
+    let model = FakeModel::start([again(), again(), again()]);
+    let cox = Cox::with_model(&model);
+    cox.work.write("notes.txt", "x\n");
+    let ran = cox.run(&[
+        "run",
+        "-p",
+        "go",
+        "--max-turns",
+        "2",
+        "--output-format",
+        "json",
+    ]);
+    let document = ran.json();
+    assert_eq!(
+        (ran.code, &document["stop"], &document["turns"]),
+        (1, &json!("max_turns"), &json!(2))
+    );
+}
+
+#[test]
+fn a_wrong_rule_or_provider_fails_before_anything_is_sent() {
+    let model = FakeModel::start([]);
+    let cox = Cox::with_model(&model);
+    let ran = cox.run(&["run", "-p", "x", "--allowed-tools", "Bash(git"]);
+    assert!(
+        ran.code == 5 && ran.stderr.contains("`Bash(git` from --allowed-tools"),
+        "{ran}"
+    );
+    let ran = cox.run(&["run", "-p", "x", "--provider", "nobody"]);
+    assert!(
+        ran.code == 1
+            && ran
+                .stderr
+                .starts_with("error: --provider: there is no provider `nobody`"),
+        "{ran}"
+    );
+    let ran =
+        cox.variable("OPENAI_API_KEY", "sk-x")
+            .run(&["run", "-p", "x", "--provider", "openai"]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("has no model"),
+        "{ran}"
+    );
+    assert!(model.requests().is_empty());
+}
+
+#[test]
+fn an_escape_sequence_of_a_model_does_not_reach_the_terminal() {
+    let model = FakeModel::start([Answer::text("red \u{1b}[31malarm\u{202e}")]);
+    let ran = Cox::with_model(&model).run(&["run", "-p", "x"]);
+    assert!(
+        ran.code == 0 && !ran.stdout.contains(['\u{1b}', '\u{202e}']),
+        "{ran}"
+    );
+}
