@@ -65,11 +65,12 @@ impl Expand {
             tool: self.spec.name.to_owned(),
             problem,
         };
-        let id = input
-            .id
-            .trim()
-            .parse()
-            .map_err(|error| bad(format!("{error}")))?;
+        let id = input.id.trim().parse().map_err(|_| {
+            bad(format!(
+                "`id` is `{}`, expected the 26 letters and digits that an `expand` pointer names",
+                input.id.chars().take(40).collect::<String>()
+            ))
+        })?;
         let lines = match input.lines {
             None | Some(Value::Null) => None,
             Some(written) => {

@@ -394,6 +394,20 @@ fn a_missing_old_or_broken_index_is_made_anew() {
     check("broken inside");
 }
 
+#[test]
+fn several_processes_may_refresh_at_once() {
+    let place = Place::new();
+    for id in 1..6 {
+        let mut rollout = place.create(id, "/a");
+        turn(&mut rollout, 1, "alpha", "b", "c");
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(found(&place.index(), "alpha").len(), 5));
+        }
+    });
+}
+
 #[cfg(unix)]
 #[test]
 fn the_index_belongs_to_its_owner_alone() {

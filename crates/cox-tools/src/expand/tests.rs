@@ -74,9 +74,9 @@ fn bad_ids_say_what_an_id_looks_like() {
         .read(&json!({ "id": "nope" }))
         .unwrap_err()
         .to_string();
-    assert!(
-        error.starts_with("bad arguments for `expand`: `nope` is not a archive id"),
-        "{error}"
+    assert_eq!(
+        error,
+        "bad arguments for `expand`: `id` is `nope`, expected the 26 letters and digits that an `expand` pointer names"
     );
     let id = ArchiveId::generate();
     let wanted = Expand::new().read(&json!({ "id": id.to_string().to_lowercase(), "lines": 4 }));

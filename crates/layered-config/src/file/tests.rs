@@ -136,3 +136,28 @@ fn a_link_stays_a_link_and_a_new_file_is_private() {
     set_in_file(&new, "config.toml", SPECS, "core.model", "x").unwrap();
     assert_eq!((mode(&new), mode(new.parent().unwrap())), (0o600, 0o700));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_was_set_is_read_back(text in "\\PC{0,20}", before in "(core\\.max_turns = 3\n|# note\n|\\[core\\]\n)?") {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, &before).unwrap();
+        set_in_file(&path, "config.toml", SPECS, "core.model", &text).unwrap();
+        let layer = Layer::read(&path, "config.toml", Trust::Full).unwrap();
+        let merged = merge(SPECS, &[layer]).unwrap();
+        proptest::prop_assert_eq!(merged.text("core.model"), Some(text.as_str()));
+    }
+
+    #[test]
+    fn no_file_makes_reading_fail_without_its_place(text in "([a-z.\\[\\]={}\"' \n,0-9é]|core|model|deny){0,40}") {
+        match Layer::parse(Source::File("c.toml".to_owned()), Trust::Full, &text) {
+            Err(error) => proptest::prop_assert!(error.to_string().starts_with("c.toml:")),
+            Ok(layer) => if let Err(error) = merge(SPECS, &[layer]) {
+                proptest::prop_assert!(error.problems.iter().all(|problem| problem.starts_with("c.toml:")));
+            },
+        }
+    }
+}
