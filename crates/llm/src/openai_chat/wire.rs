@@ -76,7 +76,7 @@ pub(crate) fn body(model: &str, request: &Request, dialect: Dialect) -> String {
     for message in &request.messages {
         match message.role {
             Role::User => user(message, &mut messages),
-            Role::Assistant => messages.push(assistant(model, message)),
+            Role::Assistant => messages.extend(assistant(model, message)),
         }
     }
     object.raw("messages", &array(messages)).end()
@@ -139,7 +139,8 @@ fn user(message: &Message, out: &mut Vec<String>) {
     }
 }
 
-fn assistant(model: &str, message: &Message) -> String {
+/// Writes an assistant message, or nothing if nothing of it can be sent.
+fn assistant(model: &str, message: &Message) -> Option<String> {
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     let mut extra = Extra::default();
@@ -152,6 +153,9 @@ fn assistant(model: &str, message: &Message) -> String {
             }
             _ => {}
         }
+    }
+    if texts.is_empty() && calls.is_empty() && extra.message.is_empty() {
+        return None;
     }
     let mut object = Object::new().field("role", "assistant");
     object = match texts.join("\n\n") {
@@ -184,7 +188,7 @@ fn assistant(model: &str, message: &Message) -> String {
         });
         object = object.raw("tool_calls", &array(calls));
     }
-    object.end()
+    Some(object.end())
 }
 
 /// What a model wants back beside text and calls: fields of the message, and fields of calls by the call's id.

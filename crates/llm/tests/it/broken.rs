@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::join_all;
 use llm::{Block, Error, ErrorKind, Observer, Reply, Stop, Wire};
 use testkit::{Answer, FakeModel};
 use tokio_util::sync::CancellationToken;
@@ -83,62 +84,69 @@ async fn a_cut_call_is_left_out_and_a_whole_one_kept() {
     }
 }
 
+/// Patience that outlasts a busy machine. The tests that use it up ask on all wires at once.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn patient(config: &mut llm::ProviderConfig) {
+    config.timeout = PATIENCE;
+    config.idle_timeout = PATIENCE;
+}
+
 #[tokio::test]
 async fn a_stalled_stream_is_given_up() {
-    let short = |config: &mut llm::ProviderConfig| {
-        config.timeout = Duration::from_millis(100);
-        config.idle_timeout = Duration::from_millis(100);
-    };
-    for wire in WIRES {
+    join_all(WIRES.map(async |wire| {
         let answer = Answer::text("half and half").stall_after(events_until_half(wire));
-        let (server, reply, _) = once(wire, [answer], short).await;
+        let (server, reply, _) = once(wire, [answer], patient).await;
         let expect = (
             vec![Block::Text("half a".into())],
-            "fake (HOST) was silent for 100 ms".to_owned(),
+            "fake (HOST) was silent for 1 s".to_owned(),
         );
         assert_eq!(broken(reply, &server), expect, "{wire:?}");
-        let (server, reply, _) = once(wire, [Answer::text("a").stall_after(1)], short).await;
+        let (server, reply, _) = once(wire, [Answer::text("a").stall_after(1)], patient).await;
         let error = reply.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Timeout);
         assert_eq!(
             first_line(&error.message, &server),
-            "fake (HOST) was silent for 100 ms"
+            "fake (HOST) was silent for 1 s"
         );
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]
 async fn a_slow_stream_is_not_a_stalled_one() {
-    for wire in WIRES {
-        let answer = Answer::text("a").slow(Duration::from_millis(60));
-        let (_server, reply, _) = once(wire, [answer], |config| {
-            config.timeout = Duration::from_millis(250);
-            config.idle_timeout = Duration::from_millis(250);
-        })
-        .await;
-        assert_eq!(reply.unwrap().blocks, [Block::Text("a".into())], "{wire:?}");
-    }
+    join_all(WIRES.map(async |wire| {
+        // Six events at least: longer than the patience altogether, far shorter each.
+        let answer = Answer::text("a").slow(PATIENCE / 5);
+        let (_server, reply, _) = once(wire, [answer], patient).await;
+        let blocks = reply.unwrap().blocks;
+        assert_eq!(blocks, [Block::Text("a".into())], "{wire:?}");
+    }))
+    .await;
 }
 
 #[tokio::test]
 async fn a_whole_answer_is_taken_although_the_stream_goes_on() {
     // The last events are the end of the stream or late usage, which some servers never send.
-    for (wire, events) in WIRES.into_iter().zip([7, 6, 4]) {
-        for answer in [
-            Answer::text("a").stall_after(events),
-            Answer::text("a").cut_after(events),
-        ] {
-            let (_server, reply, _) = once(wire, [answer], |config| {
-                config.idle_timeout = Duration::from_millis(100);
-            })
-            .await;
-            let reply = reply.unwrap();
-            assert_eq!(
-                (reply.blocks, reply.stop),
-                (vec![Block::Text("a".into())], Stop::EndTurn)
-            );
-        }
-    }
+    join_all(
+        WIRES
+            .into_iter()
+            .zip([7, 6, 4])
+            .map(async |(wire, events)| {
+                for answer in [
+                    Answer::text("a").stall_after(events),
+                    Answer::text("a").cut_after(events),
+                ] {
+                    let (_server, reply, _) = once(wire, [answer], patient).await;
+                    let reply = reply.unwrap();
+                    assert_eq!(
+                        (reply.blocks, reply.stop),
+                        (vec![Block::Text("a".into())], Stop::EndTurn)
+                    );
+                }
+            }),
+    )
+    .await;
 }
 
 #[tokio::test]

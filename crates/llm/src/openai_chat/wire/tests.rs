@@ -106,3 +106,22 @@ fn what_a_model_wants_back_stands_where_it_came_from() {
             { "id": "c2", "type": "function", "function": function }] }])
     );
 }
+
+#[test]
+fn an_answer_of_which_nothing_is_left_is_not_sent() {
+    let opaque = OpaqueBlock {
+        wire: Wire::Messages,
+        model: "m".into(),
+        json: "{}".into(),
+    };
+    let user = |text: &str| message(Role::User, vec![Block::Text(text.into())]);
+    assert_eq!(
+        sent(vec![
+            user("a"),
+            message(Role::Assistant, vec![Block::Opaque(opaque)]),
+            message(Role::Assistant, vec![]),
+            user("b"),
+        ]),
+        json!([{ "role": "user", "content": "a" }, { "role": "user", "content": "b" }])
+    );
+}
