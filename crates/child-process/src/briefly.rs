@@ -29,19 +29,17 @@ const LIMIT: u64 = 64 * 1024;
 ///
 /// [`StartError`] when it could not be started.
 pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, StartError> {
-    use std::os::unix::process::CommandExt;
     let (path, args) = program.argv();
     let mut command = Command::new(&path);
-    command
-        .args(args)
-        .env_clear()
-        .envs(program.env.iter())
-        .process_group(0);
+    command.args(args).env_clear().envs(program.env.iter());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
     if let Some(wrap) = &program.wrap {
         command.envs(wrap.env.iter().map(|(name, value)| (name, value)));
+        #[cfg(unix)]
         crate::start::keep_open(&mut command, wrap);
     }
     command
@@ -52,9 +50,6 @@ pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, Start
         program: path,
         source,
     })?;
-    let group = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
     let stdout = child.stdout.take().map(collect);
     let stderr = child.stderr.take().map(collect);
     let until = Instant::now() + deadline;
@@ -63,10 +58,7 @@ pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, Start
             Ok(Some(status)) => break status.code(),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(1)),
             Ok(None) | Err(_) => {
-                if let Some(group) = group {
-                    let _gone =
-                        rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-                }
+                kill(&mut child);
                 let _reaped = child.wait();
                 break None;
             }
@@ -96,4 +88,16 @@ fn collect(from: impl Read + Send + 'static) -> std::sync::mpsc::Receiver<Vec<u8
         let _unheard = send.send(bytes);
     });
     receive
+}
+
+/// Kills the child, and with it what is in its group.
+fn kill(child: &mut std::process::Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _gone = child.kill();
 }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Access;
-
 /// Returns the first file called `name` in `dirs` that may be executed.
 ///
 /// `name` is a bare name: one with a separator in it is never found. Nothing is looked up on `PATH` unless the caller
@@ -17,5 +15,15 @@ pub fn find_program<D: AsRef<Path>>(
     }
     dirs.into_iter()
         .map(|dir| dir.as_ref().join(name))
-        .find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
+        .find(|path| path.is_file() && may_execute(path))
+}
+
+#[cfg(unix)]
+fn may_execute(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_execute(_path: &Path) -> bool {
+    true
 }

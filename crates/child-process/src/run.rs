@@ -3,7 +3,6 @@
 use std::{
     future::{Future, poll_fn},
     io,
-    os::unix::process::ExitStatusExt,
     pin::{Pin, pin},
     process::ExitStatus,
     task::Poll,
@@ -12,11 +11,10 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWriteExt, ReadBuf},
-    net::unix::pipe,
     time::{sleep, timeout},
 };
 
-use crate::{Program, StartError, Stdin};
+use crate::{Program, StartError, Stdin, start::PipeReader};
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,11 +127,13 @@ impl Program {
         let outcome = pump.until(running.tree.end(limits.grace)).await;
         let _still_held = timeout(limits.drain, pump.drained()).await;
         if !by_itself {
+            // Where no tree can be seen, the program itself is what we can end.
+            let _gone = running.child.start_kill();
             // Reaps the leader; it was killed, so this is short unless the kernel cannot let it go.
             let _reaped = timeout(Duration::from_secs(1), running.child.wait()).await;
         }
         let exit = match cause {
-            Cause::Ended(Ok(status)) => match (status.code(), status.signal()) {
+            Cause::Ended(Ok(status)) => match (status.code(), signal_of(status)) {
                 (Some(code), _) => Exit::Code(code),
                 (None, Some(signal)) => Exit::Signal(signal),
                 (None, None) => Exit::Code(-1),
@@ -151,17 +151,27 @@ impl Program {
     }
 }
 
+#[cfg(unix)]
+fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_status: ExitStatus) -> Option<i32> {
+    None
+}
+
 /// Moves bytes from the pipes to the sink while something else is waited for.
 struct Pump<'a> {
-    pipes: [(Pipe, Option<pipe::Receiver>); 2],
+    pipes: [(Pipe, Option<PipeReader>); 2],
     buffer: Box<[u8]>,
     sink: &'a mut (dyn FnMut(Pipe, &[u8]) + Send),
 }
 
 impl<'a> Pump<'a> {
     fn new(
-        out: Option<pipe::Receiver>,
-        err: Option<pipe::Receiver>,
+        out: Option<PipeReader>,
+        err: Option<PipeReader>,
         sink: &'a mut (dyn FnMut(Pipe, &[u8]) + Send),
     ) -> Self {
         let buffer = vec![0; 64 * 1024].into_boxed_slice();

@@ -4,18 +4,12 @@
     reason = "the lines between fork and exec can only be written as `pre_exec`"
 )]
 
-use std::{
-    io,
-    os::fd::{AsRawFd, OwnedFd, RawFd},
-    path::PathBuf,
-    process::Stdio,
-    time::Duration,
-};
+use std::{io, path::PathBuf, process::Stdio, time::Duration};
 
-use tokio::{
-    net::unix::pipe,
-    process::{Child, ChildStdin, Command},
-};
+#[cfg(unix)]
+use std::os::fd::{AsRawFd, RawFd};
+
+use tokio::process::{Child, ChildStdin, Command};
 
 use crate::{
     Output, Program, Stdin, Wrap, spawner,
@@ -45,15 +39,22 @@ pub enum StartError {
     Pipe(#[source] io::Error),
 }
 
+/// The end of a pipe that is read.
+#[cfg(unix)]
+pub type PipeReader = tokio::net::unix::pipe::Receiver;
+/// The end of a pipe that is read. Read from a thread of its own: this system has no other way.
+#[cfg(not(unix))]
+pub type PipeReader = tokio::fs::File;
+
 /// A program that runs. Dropping it ends the whole tree at once.
 #[derive(Debug)]
 pub struct Running {
     /// What it reads, when that is a pipe.
     pub stdin: Option<ChildStdin>,
     /// What it writes to its output, and to its errors when both are merged.
-    pub stdout: Option<pipe::Receiver>,
+    pub stdout: Option<PipeReader>,
     /// What it writes to its errors, when that is separate.
-    pub stderr: Option<pipe::Receiver>,
+    pub stderr: Option<PipeReader>,
     pub(crate) child: Child,
     pub(crate) tree: Tree,
     _wrap: Option<Wrap>,
@@ -104,11 +105,12 @@ impl Program {
                 (out, Some(err))
             }
         };
-        let descriptors = match &self.wrap {
-            Some(wrap) => wrap.descriptors.iter().map(|fd| fd.as_raw_fd()).collect(),
-            None => Vec::new(),
-        };
-        before_exec(&mut command, descriptors);
+        #[cfg(unix)]
+        {
+            let wrap = self.wrap.as_ref();
+            let descriptors = wrap.map_or_else(Vec::new, descriptors);
+            before_exec(&mut command, descriptors);
+        }
         let mut child = spawner::spawn(command)
             .await
             .map_err(|source| StartError::Program { program, source })?;
@@ -149,15 +151,16 @@ impl Running {
     }
 }
 
-fn make_pipe() -> Result<(pipe::Receiver, OwnedFd), StartError> {
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .map_err(|error| StartError::Pipe(error.into()))?;
-    Ok((
-        pipe::Receiver::from_owned_fd(read).map_err(StartError::Pipe)?,
-        write,
-    ))
+fn make_pipe() -> Result<(PipeReader, io::PipeWriter), StartError> {
+    let (read, write) = io::pipe().map_err(StartError::Pipe)?;
+    #[cfg(unix)]
+    let read = PipeReader::from_owned_fd(read.into()).map_err(StartError::Pipe)?;
+    #[cfg(not(unix))]
+    let read = PipeReader::from_std(std::os::windows::io::OwnedHandle::from(read).into());
+    Ok((read, write))
 }
 
+#[cfg(unix)]
 /// Arranges what happens in the child between fork and exec.
 fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
     let parent = rustix::process::getpid();
@@ -182,16 +185,18 @@ fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
     let _ = parent;
 }
 
+#[cfg(unix)]
 /// Arranges that the descriptors of a wrap are still open when its program starts.
 pub(crate) fn keep_open(command: &mut std::process::Command, wrap: &Wrap) {
     use std::os::unix::process::CommandExt;
-    let descriptors: Vec<RawFd> = wrap.descriptors.iter().map(|fd| fd.as_raw_fd()).collect();
+    let descriptors = descriptors(wrap);
     // SAFETY: as above; the wrap lives until the child has started because the caller holds it.
     unsafe {
         command.pre_exec(move || keep(&descriptors));
     }
 }
 
+#[cfg(unix)]
 /// Lets exactly these descriptors pass, and input, output and errors. Runs between fork and exec.
 fn keep(descriptors: &[RawFd]) -> io::Result<()> {
     // What this process was itself given without the close-on-exec flag would pass too: a lock, a socket, a pipe.
@@ -213,4 +218,9 @@ fn keep(descriptors: &[RawFd]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn descriptors(wrap: &Wrap) -> Vec<RawFd> {
+    wrap.descriptors.iter().map(|fd| fd.as_raw_fd()).collect()
 }

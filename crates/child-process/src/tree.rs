@@ -12,8 +12,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::Child;
+
+#[cfg(unix)]
+#[path = "tree/signal.rs"]
+mod signal;
+#[cfg(not(unix))]
+#[path = "tree/no_signal.rs"]
+mod signal;
 
 #[cfg(target_os = "linux")]
 #[path = "tree/proc.rs"]
@@ -74,6 +80,17 @@ pub(crate) struct Tree {
     ended: bool,
 }
 
+/// What is said to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    /// Please end.
+    End,
+    /// Go on, if you were stopped.
+    GoOn,
+    /// End now.
+    Kill,
+}
+
 /// What came of ending a tree.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -118,13 +135,13 @@ impl Tree {
             .filter(|&pid| pid != self.leader)
             .collect();
         if !first.is_empty() {
-            self.signal(&first, Signal::TERM);
+            self.signal(&first, Signal::End);
             // A stopped process sees the signal only when it goes on.
-            self.signal(&first, Signal::CONT);
+            self.signal(&first, Signal::GoOn);
         }
         let mut left = self.wait_gone(first, grace, None).await;
         if !left.is_empty() {
-            left = self.wait_gone(left, AFTER_KILL, Some(Signal::KILL)).await;
+            left = self.wait_gone(left, AFTER_KILL, Some(Signal::Kill)).await;
         }
         self.ended = true;
         live().leaders.remove(&self.leader);
@@ -173,11 +190,8 @@ impl Tree {
 
     fn signal(&self, members: &BTreeSet<i32>, signal: Signal) {
         // The group is signalled only while a member is known to live: after that its number may belong to others.
-        if let Some(group) = Pid::from_raw(self.leader).filter(|_| !members.is_empty()) {
-            let _gone = kill_process_group(group, signal);
-        }
-        for pid in members.iter().filter_map(|&pid| Pid::from_raw(pid)) {
-            let _gone = kill_process(pid, signal);
+        if !members.is_empty() {
+            signal::send(self.leader, members, signal);
         }
     }
 }
@@ -190,7 +204,7 @@ impl Drop for Tree {
         // The future was dropped: no time to ask, but two looks catch what forked in between.
         for _ in 0..2 {
             let members = self.members();
-            self.signal(&members, Signal::KILL);
+            self.signal(&members, Signal::Kill);
         }
         live().leaders.remove(&self.leader);
     }

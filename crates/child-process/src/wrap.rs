@@ -1,6 +1,6 @@
 //! What a sandbox put around a program.
 
-use std::{any::Any, ffi::OsString, fmt, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+use std::{any::Any, ffi::OsString, fmt, path::PathBuf, sync::Arc};
 
 /// An argv prefix: the program that starts the real program, and what it needs.
 #[derive(Clone, Default)]
@@ -12,7 +12,8 @@ pub struct Wrap {
     /// Variables that are set over the child's own, such as `TMPDIR`.
     pub env: Vec<(OsString, OsString)>,
     /// Descriptors that the wrapping program finds open under the same numbers.
-    pub descriptors: Vec<Arc<OwnedFd>>,
+    #[cfg(unix)]
+    pub descriptors: Vec<Arc<std::os::fd::OwnedFd>>,
     /// What must live until the child has ended; dropped then.
     pub keep: Vec<Arc<dyn Any + Send + Sync>>,
 }

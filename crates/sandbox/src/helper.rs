@@ -53,7 +53,7 @@ fn become_command(args: Vec<OsString>) -> (i32, String) {
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (spec, program, args);
+        drop((spec, program, args));
         (NOT_CONFINED, "there is no helper on this system".to_owned())
     }
 }

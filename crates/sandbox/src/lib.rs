@@ -29,7 +29,9 @@ pub mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
 mod mountpoint;
+#[cfg(target_os = "linux")]
 mod view;
 
 pub use denial::{Denial, denial};

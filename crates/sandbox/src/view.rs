@@ -41,14 +41,14 @@ pub(crate) struct View {
 pub(crate) const FRESH: [&str; 2] = ["/tmp", "/run"];
 
 /// What stays visible of `/run`: nothing with a socket of an agent, a container engine or a bus in it.
-const KEPT_OF_RUN: [&str; 6] = [
+const KEPT_OF_RUN: [&str; 3] = [
     "/run/current-system",
     "/run/booted-system",
     "/run/opengl-driver",
-    "/run/systemd/resolve/resolv.conf",
-    "/run/systemd/resolve/stub-resolv.conf",
-    "/run/resolvconf/resolv.conf",
 ];
+
+/// What names the resolver; often a link into `/run`.
+const RESOLVER: &str = "/etc/resolv.conf";
 
 impl View {
     /// Computes the view. `visible` must be seen although it may lie in a folder that is private: the working
@@ -87,27 +87,36 @@ impl View {
                 put(path, Place::ReadOnly);
             }
         }
-        for kept in KEPT_OF_RUN
+        let resolver = Path::new(RESOLVER).canonicalize().ok();
+        let kept = KEPT_OF_RUN
             .iter()
             .map(PathBuf::from)
-            .filter(|path| path.exists())
-        {
+            .filter(|path| path.exists());
+        for kept in kept.chain(resolver.filter(|path| path.starts_with("/run"))) {
             put(kept, Place::ReadOnly);
         }
         if is_writable {
             for path in protected(policy) {
-                if let Ok(path) = path.canonicalize() {
-                    if roots
-                        .iter()
-                        .any(|root| path.starts_with(root) && &path != root)
-                    {
-                        put(path, Place::ReadOnly);
-                    }
-                } else if let Some(path) = missing(&path)
-                    && roots.iter().any(|root| path.starts_with(root))
-                {
-                    put(path, Place::Blocked);
+                let (path, place) = match path.canonicalize() {
+                    Ok(path) => (path, Place::ReadOnly),
+                    Err(_) => match missing(&path) {
+                        Some(path) => (path, Place::Blocked),
+                        None => continue,
+                    },
+                };
+                let inside = |root: &&PathBuf| path.starts_with(root) && path != **root;
+                let Some(root) = roots
+                    .iter()
+                    .filter(inside)
+                    .max_by_key(|root| root.components().count())
+                else {
+                    continue;
+                };
+                // A folder on the way could be renamed, and another put in its place: as a mount it cannot.
+                for around in path.ancestors().skip(1).take_while(|around| around != root) {
+                    put(around.to_owned(), Place::Writable);
                 }
+                put(path, place);
             }
         }
         for path in &hidden {

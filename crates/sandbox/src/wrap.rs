@@ -49,6 +49,8 @@ const HINT: &str = if cfg!(target_os = "linux") {
 ///
 /// [`Refused`] when the policy cannot be held: then the command must not run.
 pub fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<Option<Wrap>, Refused> {
+    #[cfg(not(target_os = "linux"))]
+    let _ = cwd;
     if policy.mode == Mode::DangerFullAccess {
         return Ok(None);
     }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rustix::process::{Pid, test_kill_process_group};
-
 /// What helps to tell whose an adopted orphan is.
 pub(super) struct Orphans {
     /// Whether the tree is the only one that runs now.
@@ -24,16 +22,27 @@ pub(super) fn start_of(_pid: i32) -> Option<u64> {
     None
 }
 
-/// Returns the leader while its group has a member.
+/// Returns the leader while its group has a member; nobody where there are no groups.
 pub(super) fn members(
     leader: i32,
     _started: u64,
     _mark: &str,
     _orphans: Option<&Orphans>,
 ) -> BTreeSet<i32> {
-    Pid::from_raw(leader)
-        .filter(|&group| test_kill_process_group(group).is_ok())
-        .map(|_| leader)
-        .into_iter()
-        .collect()
+    if group_lives(leader) {
+        BTreeSet::from([leader])
+    } else {
+        BTreeSet::new()
+    }
+}
+
+#[cfg(unix)]
+fn group_lives(leader: i32) -> bool {
+    rustix::process::Pid::from_raw(leader)
+        .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+}
+
+#[cfg(not(unix))]
+fn group_lives(_leader: i32) -> bool {
+    false
 }

@@ -12,7 +12,7 @@ use child_process::{Env, Program, Wrap, find_program};
 
 use super::{
     probe,
-    spec::{Sockets, Spec},
+    spec::{MAX_PROCESSES, Sockets, Spec},
 };
 use crate::{
     Backend, Detected, Policy, Refused,
@@ -138,6 +138,7 @@ pub(crate) fn wrap(
             internet: features.own_network || policy.network,
             unix: true,
         },
+        max_processes: Some(MAX_PROCESSES),
     };
     wrap.args.push("--".into());
     wrap.args.extend(helper_args(&detected.helper, &spec)?);

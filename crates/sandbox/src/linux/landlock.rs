@@ -20,7 +20,7 @@ use landlock::{
 use super::{
     bwrap::helper_args,
     probe,
-    spec::{Fence, Mounts, Sockets, Spec},
+    spec::{Fence, MAX_PROCESSES, Mounts, Sockets, Spec},
 };
 use crate::{
     Backend, Choice, Detected, Mode, Policy, Refused,
@@ -176,6 +176,8 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
             internet: features.own_network || policy.network,
             unix: features.own_mounts,
         },
+        // Without a user namespace the limit would count everything else that the user runs.
+        max_processes: features.own_mounts.then_some(MAX_PROCESSES),
     };
     let mut args: Vec<OsString> = helper_args(&detected.helper, &spec)?;
     wrap.program = PathBuf::from(args.remove(0));
@@ -225,12 +227,11 @@ fn enforce(fence: &Fence) -> Result<RulesetStatus, String> {
     // Devices are not made by commands, and no file they make becomes one.
     let change = all & !(AccessFs::MakeBlock | AccessFs::MakeChar | read);
     let files = read & !AccessFs::ReadDir;
-    if fence.hidden.is_empty() {
-        ruleset = allow(ruleset, Path::new("/"), read)?;
-    } else {
-        ruleset = allow(ruleset, Path::new("/"), AccessFs::ReadDir.into())?;
-        ruleset = allow_around(ruleset, Path::new("/"), files, &fence.hidden)?;
-    }
+    // The devices of the machine stay out of reach: root owns its disks, and a disk has every file on it.
+    let mut hidden = fence.hidden.clone();
+    hidden.push(PathBuf::from("/dev"));
+    ruleset = allow(ruleset, Path::new("/"), AccessFs::ReadDir.into())?;
+    ruleset = allow_around(ruleset, Path::new("/"), files, &hidden)?;
     for path in &fence.writable {
         let hides = fence.hidden.iter().any(|hidden| hidden.starts_with(path));
         // A writable folder with something hidden in it lends only its changes; what stands around the hidden is

@@ -16,7 +16,12 @@ pub(crate) struct Spec {
     pub(crate) fence: Option<Fence>,
     /// Which sockets may be opened.
     pub(crate) sockets: Sockets,
+    /// Most processes and threads at a time, where the command's are counted apart from its user's others.
+    pub(crate) max_processes: Option<u64>,
 }
+
+/// Most processes and threads of a command: far above any build, far below what takes a machine with it.
+pub(crate) const MAX_PROCESSES: u64 = 8_192;
 
 /// Namespaces and mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +60,22 @@ pub(crate) fn confine_self(spec: &str) -> Result<(), String> {
     }
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| format!("cannot give up new privileges: {error}"))?;
+    if let Some(max) = spec.max_processes {
+        cap_processes(max)?;
+    }
     landlock::restrict(spec.fence.as_ref())?;
     mounts::drop_capabilities()?;
     seccomp::apply(spec.sockets)
+}
+
+/// Caps processes and threads. The kernel does not hold the real root to it.
+fn cap_processes(max: u64) -> Result<(), String> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nproc);
+    let lower = |limit: Option<u64>| Some(limit.map_or(max, |limit| limit.min(max)));
+    let capped = Rlimit {
+        current: lower(now.current),
+        maximum: lower(now.maximum),
+    };
+    setrlimit(Resource::Nproc, capped).map_err(|error| format!("cannot cap processes: {error}"))
 }

@@ -265,3 +265,46 @@ fn read_only_writes_nothing_but_its_private_folder() {
     }
     assert!(!lab.workspace.join("new").exists());
 }
+
+#[test]
+fn a_fork_bomb_is_capped() {
+    // Root is not held to the limit, and Landlock alone cannot count apart; see `Spec::max_processes`.
+    let root = rustix::process::getuid().is_root();
+    for (name, detected) in backends()
+        .into_iter()
+        .filter(|(name, _)| *name != "landlock")
+    {
+        for user in users()
+            .into_iter()
+            .filter(|user| *user == User::Nobody || !root)
+        {
+            let did = Lab::new().run(&detected, user, "ulimit -u");
+            assert_eq!((did.code, did.text.as_str()), (Some(0), "8192\n"), "{name}");
+            let line = "ulimit -u 40; python3 -c 'import os, time\n\
+                        for i in range(60):\n  if os.fork() == 0: time.sleep(2); os._exit(0)'";
+            let did = Lab::new().run(&detected, user, line);
+            assert_eq!(did.code, Some(1), "{name}: {did:?}");
+            assert!(
+                did.text.contains("Resource temporarily unavailable"),
+                "{name}: {did:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_disk_under_the_files_cannot_be_read() {
+    let words = &[
+        "permission denied",
+        "no such file",
+        "is a directory",
+        "not permitted",
+    ];
+    check(
+        "head -c 1 /dev/$(ls /sys/class/block | head -1)",
+        words,
+        &[],
+    );
+    check("head -c 1 /dev/mem", words, &[]);
+    check("mknod $W/made b 1 0 && cat $W/made", words, &[]);
+}

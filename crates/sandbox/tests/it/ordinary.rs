@@ -76,6 +76,14 @@ fn pipes_devices_and_children_work() {
     check("(exit 3); echo $?", "3\n");
     check("cat < /dev/stdin", "");
     check("diff <(echo a) <(echo a)", "");
+    check(
+        "head -c 1 /dev/urandom | wc -c; test -c /dev/null && ls /dev/fd/0",
+        "1\n/dev/fd/0\n",
+    );
+    check(
+        "python3 -c 'import pty; pty.spawn([\"/bin/echo\", \"x\"])' | tr -d '\\r'",
+        "x\n",
+    );
 }
 
 #[test]
@@ -143,6 +151,8 @@ fn a_worktree_s_git_folder_is_read_only_too() {
             "echo x > tree/.git",
             "echo x > main/.git/config",
             "touch main/.git/worktrees/tree/x",
+            "mv tree moved",
+            "mv main moved",
         ] {
             let did = lab.run_under(&detected, &policy, User::Current, line);
             assert_eq!(did.code, Some(1), "{name}, {line}: {did:?}");
