@@ -65,6 +65,7 @@ impl Settings {
         let named = layered_config::merge(&specs, &layers).map_err(wrong)?;
         fill_providers(&mut layers[0], &named);
         let merged = layered_config::merge(&specs, &layers).map_err(wrong)?;
+        let merged = keep_cap(merged, layers)?;
 
         let mut warnings = merged.warnings.clone();
         warnings.extend(unknown_variables(&environment));
@@ -206,6 +207,33 @@ fn fill_providers(defaults: &mut Layer, named: &Merged) {
             }
         }
     }
+}
+
+/// Keeps a project from lifting the spend cap: it may only lower it, and 0 is no cap at all.
+fn keep_cap(merged: Merged, mut layers: Vec<Layer>) -> Result<Merged, Failure> {
+    const CAP: &str = "budget.session_usd";
+    let (specs, is_lifted) = (specs(), |merged: &Merged| merged.number(CAP) == Some(0.0));
+    if !is_lifted(&merged) {
+        return Ok(merged);
+    }
+    let own: Vec<Layer> = layers
+        .iter()
+        .filter(|layer| layer.trust == Trust::Full)
+        .cloned()
+        .collect();
+    let own = layered_config::merge(&specs, &own).map_err(wrong)?;
+    let Some(cap) = own.get(CAP).filter(|_| !is_lifted(&own)) else {
+        return Ok(merged);
+    };
+    let mut kept = Layer::new(Source::Flag, Trust::Full);
+    kept.set(CAP, cap.value.clone(), &cap.origin);
+    layers.push(kept);
+    let lifted_at = merged.get(CAP).map_or("", |setting| &setting.origin);
+    let mut kept = layered_config::merge(&specs, &layers).map_err(wrong)?;
+    kept.warnings.push(format!(
+        "{lifted_at}: `{CAP}` is ignored: 0 lifts the cap, and a project may only lower it"
+    ));
+    Ok(kept)
 }
 
 fn variable_layer(environment: &Environment) -> Result<Layer, Failure> {

@@ -40,7 +40,7 @@ fn describe(command: &Command, path: &str, is_root: &mut bool, page: &mut String
     let _ = write!(page, "\n## `{path}`\n\n");
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
         let about = about.to_string();
-        let _ = writeln!(page, "{}.\n", about.trim_end_matches('.'));
+        let _ = writeln!(page, "{}.", about.trim_end_matches('.'));
     }
     let rows: Vec<String> = command
         .get_arguments()
@@ -50,7 +50,7 @@ fn describe(command: &Command, path: &str, is_root: &mut bool, page: &mut String
         .collect();
     *is_root = false;
     if !rows.is_empty() {
-        page.push_str("| argument | meaning |\n|---|---|\n");
+        page.push_str("\n| argument | meaning |\n|---|---|\n");
         for row in rows {
             page.push_str(&row);
         }

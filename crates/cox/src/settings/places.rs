@@ -49,9 +49,14 @@ impl Places {
             .iter()
             .map(|path| real_folder("--add-dir", &start.join(path)))
             .collect::<Result<_, _>>()?;
+        let user_home = user_home.unwrap_or_else(|| cox_home.clone());
+        // A home that is itself a repository, as some keep their dotfiles, must not make all of it the workspace.
+        let root = git_root(&cwd)
+            .filter(|root| !user_home.starts_with(root))
+            .unwrap_or(&cwd);
         Ok(Self {
-            user_home: user_home.unwrap_or_else(|| cox_home.clone()),
-            root: git_root(&cwd).unwrap_or(&cwd).to_owned(),
+            root: root.to_owned(),
+            user_home,
             cox_home,
             cwd,
             added,

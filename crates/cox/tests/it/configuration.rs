@@ -186,3 +186,42 @@ fn doctor_checks_the_provider_that_is_chosen() {
     ]);
     assert_eq!(ran.code, 0, "{ran}");
 }
+
+#[test]
+fn a_project_does_not_lift_the_spend_cap() {
+    let cox = Cox::new();
+    cox.work
+        .write(".cox/config.toml", "[budget]\nsession_usd = 0\n");
+    assert_snapshot!(cox.run(&["config", "get", "budget.session_usd"]).to_string(), @r#"
+        exit code 0
+        --- stdout
+        5.0
+        --- stderr
+        warning: [work]/.cox/config.toml:2: `budget.session_usd` is ignored: 0 lifts the cap, and a project may only lower it
+        "#);
+    assert_eq!(
+        cox.run(&["config", "get", "budget.session_usd", "--budget", "0"])
+            .stdout,
+        "0.0\n"
+    );
+    cox.work
+        .write(".cox/config.toml", "[budget]\nsession_usd = 0.5\n");
+    assert_eq!(
+        cox.run(&["config", "get", "budget.session_usd"]).stdout,
+        "0.5\n"
+    );
+}
+
+#[test]
+fn a_home_that_is_a_repository_is_not_the_workspace_of_a_folder_in_it() {
+    let cox = Cox::new();
+    cox.home.write(".git/HEAD", "ref: refs/heads/main\n");
+    cox.home.write("notes/a.txt", "a\n");
+    let notes = cox.home.path().join("notes");
+    let ran = cox.run(&["config", "path", "--cwd", notes.to_str().unwrap()]);
+    assert!(
+        ran.stdout
+            .contains("project: [home]/notes/.cox/config.toml"),
+        "{ran}"
+    );
+}
