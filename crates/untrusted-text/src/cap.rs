@@ -144,7 +144,8 @@ impl HeadTail {
             total_bytes,
             ..
         } = self;
-        if head.len() + tail.len() == total_bytes {
+        // Not by what the tail happens to hold: the result must not depend on how the bytes came.
+        if total_bytes <= head.len() + keep_bytes {
             head.append(&mut tail);
             return match std::str::from_utf8(&head) {
                 Ok(text) => cap(text, shape),

@@ -12,6 +12,7 @@ mod shapes;
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use machine::{Machine, Piece};
+use shapes::Begins;
 
 /// Shortest value that is redacted wherever it stands, in bytes. Shorter ones would tear ordinary words apart.
 pub const MIN_VALUE_BYTES: usize = 8;
@@ -92,16 +93,29 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 /// Finds secrets: those with a known shape, and registered values. Cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Redactor {
+    secrets: Arc<Secrets>,
+}
+
+/// What is looked for besides the known shapes.
+struct Secrets {
     /// Longest first, so that a value wins over its own beginning.
-    values: Arc<[Box<[u8]>]>,
+    values: Vec<Box<[u8]>>,
+    /// What a secret may begin with.
+    begins: Begins,
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::with_values(Vec::new())
+    }
 }
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor")
-            .field("values", &self.values.len())
+            .field("values", &self.secrets.values.len())
             .finish()
     }
 }
@@ -125,8 +139,11 @@ impl Redactor {
             .collect();
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
+        let begins = values.iter().fold(Begins::KNOWN, |begins, value| {
+            begins.with(value[0], value[1])
+        });
         Self {
-            values: values.into(),
+            secrets: Arc::new(Secrets { values, begins }),
         }
     }
 
@@ -137,7 +154,7 @@ impl Redactor {
         let mut count = 0;
         let mut copied = 0;
         let bytes = text.as_bytes();
-        Machine::default().run(&self.values, bytes, 0, true, &mut |piece| match piece {
+        Machine::default().run(&self.secrets, bytes, 0, true, &mut |piece| match piece {
             Piece::Keep(_) => {}
             Piece::Hide { kind, from } => {
                 out.push_str(text.get(copied..from).unwrap_or_default());
@@ -219,7 +236,7 @@ impl StreamRedactor {
         let buffer = &self.buffer;
         let count = &mut self.count;
         let done = self.machine.run(
-            &self.redactor.values,
+            &self.redactor.secrets,
             buffer,
             self.done,
             at_end,

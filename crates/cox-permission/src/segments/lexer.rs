@@ -181,6 +181,8 @@ impl Reader<'_> {
                 {
                     return Err("`~` names another person's home".into());
                 }
+                // Some shells expand it here as they would in an assignment.
+                '~' if text.ends_with(['=', ':']) => return Err(unexpected('~')),
                 // `=x` is the path of a program to one shell, `^x` a redirect to an old other one.
                 '=' | '^' if self.at == start => return Err(unexpected(char)),
                 '*' | '?' | '[' | ']' | '~'

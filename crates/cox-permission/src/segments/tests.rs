@@ -200,6 +200,7 @@ fn everything_else_cannot_be_told() {
         ("-x", "the program's name is unusual"),
         ("'' x", "the program's name is unusual"),
         ("cat ~root/x", "`~` names another person's home"),
+        ("dd if=~/x", "`~` is more than this reader understands"),
         ("echo 'x", "a quote is not closed"),
         ("echo \"x", "a quote is not closed"),
         ("echo 'a\\' ; rm x '", "a backslash stands before a quote"),

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    SecretKind,
+    SecretKind, Secrets,
     shapes::{self, Look, Swallow},
 };
 
@@ -57,30 +57,23 @@ impl Machine {
     /// Reads `buffer` from `at` and returns how far it got. Unless `at_end`, it stops where more bytes are needed.
     pub(super) fn run(
         &mut self,
-        values: &[Box<[u8]>],
+        secrets: &Secrets,
         buffer: &[u8],
         at: usize,
         at_end: bool,
         emit: &mut impl FnMut(Piece),
     ) -> usize {
-        let mut starts = shapes::STARTS;
-        values
-            .iter()
-            .for_each(|value| starts[usize::from(value[0])] = true);
         let mut at = at;
         // Where the bytes begin that stay and were not emitted yet.
         let mut kept = at;
         loop {
             match self.state {
                 State::Text => {
-                    at += buffer[at..]
-                        .iter()
-                        .position(|&byte| starts[usize::from(byte)])
-                        .unwrap_or(buffer.len() - at);
+                    at = secrets.begins.next(buffer, at);
                     if at == buffer.len() {
                         break;
                     }
-                    match self.look(values, buffer, at, at_end) {
+                    match self.look(&secrets.values, buffer, at, at_end) {
                         Look::No => at += 1,
                         Look::More => break,
                         Look::Secret {
@@ -200,10 +193,10 @@ fn pem(
     let mut at = at;
     while let Some(&byte) = buffer.get(at) {
         if byte == b'-' {
-            match shapes::pem_end(&buffer[at..], at_end) {
-                shapes::PemEnd::Here(len) => return (at + len, None),
-                shapes::PemEnd::More => break,
-                shapes::PemEnd::No => {}
+            match shapes::pem::end(&buffer[at..], at_end) {
+                shapes::pem::End::Here(len) => return (at + len, None),
+                shapes::pem::End::More => break,
+                shapes::pem::End::No => {}
             }
         }
         if !byte.is_ascii() || bytes >= MAX_PEM_BYTES || gap >= MAX_PEM_GAP_BYTES {
@@ -211,7 +204,7 @@ fn pem(
         }
         let is_base64 = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
         stretch = if is_base64 { stretch + 1 } else { 0 };
-        gap = if stretch >= shapes::PEM_STRETCH {
+        gap = if stretch >= shapes::pem::STRETCH {
             0
         } else {
             gap + 1

@@ -3,13 +3,9 @@
 //! Every check looks at a bounded stretch of bytes and, unless the text is at its end, answers [`Look::More`] as long as
 //! further bytes could change the answer.
 
+pub(super) mod pem;
+
 use super::SecretKind;
-
-/// Shortest stretch of base64 that makes a private key out of a PEM header.
-pub(super) const PEM_STRETCH: usize = 32;
-
-/// How far after a PEM header such a stretch may begin and end; room for `Proc-Type` and `DEK-Info` lines.
-const PEM_WINDOW: usize = 320;
 
 /// How many bytes of a token are looked at before it is taken for ordinary text.
 const TOKEN_WINDOW: usize = 256;
@@ -169,47 +165,48 @@ const TOKENS: &[Token] = &[
     ),
 ];
 
-/// The first bytes of everything that [`look`] knows.
-pub(super) const STARTS: [bool; 256] = {
-    let mut starts = [false; 256];
-    let mut at = 0;
-    while at < TOKENS.len() {
-        starts[TOKENS[at].prefix[0] as usize] = true;
-        at += 1;
+/// The two bytes that a secret may begin with, as a set. Most of a text is passed by a look into it.
+#[derive(Clone)]
+pub(super) struct Begins([u64; 1024]);
+
+impl Begins {
+    /// The beginnings of everything that [`look`] knows.
+    pub(super) const KNOWN: Self = {
+        let mut begins = Self([0; 1024]);
+        let mut at = 0;
+        while at < TOKENS.len() {
+            begins = begins.with(TOKENS[at].prefix[0], TOKENS[at].prefix[1]);
+            at += 1;
+        }
+        let others = b"AKASBebeBEbEeySeseSEsE--";
+        let mut at = 0;
+        while at < others.len() {
+            begins = begins.with(others[at], others[at + 1]);
+            at += 2;
+        }
+        begins
+    };
+
+    /// Adds a beginning.
+    pub(super) const fn with(mut self, first: u8, second: u8) -> Self {
+        let pair = (first as usize) << 8 | second as usize;
+        self.0[pair / 64] |= 1 << (pair % 64);
+        self
     }
-    let mut at = 0;
-    let others = b"AbBeSs-";
-    while at < others.len() {
-        starts[others[at] as usize] = true;
-        at += 1;
+
+    /// Returns the first place from `at` where a secret may begin; the last byte may always be one.
+    pub(super) fn next(&self, buffer: &[u8], at: usize) -> usize {
+        let rest = &buffer[at..];
+        let found = rest.windows(2).position(|pair| {
+            let pair = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+            self.0[pair / 64] >> (pair % 64) & 1 == 1
+        });
+        at + found.unwrap_or(rest.len().saturating_sub(1))
     }
-    starts
-};
+}
 
 /// Looks for a secret at the beginning of `rest`; `context` is what stands before it.
 pub(super) fn look(rest: &[u8], context: &[u8], at_end: bool) -> Look {
-    // Most places are left after their second byte; this is what makes the scanner quick.
-    let may_begin = match (rest[0], rest.get(1)) {
-        (_, None) => true,
-        (first, Some(&second)) => match first {
-            b's' => matches!(second, b'k' | b'e' | b'E'),
-            b'S' => matches!(second, b'e' | b'E'),
-            b'b' | b'B' => matches!(second, b'e' | b'E'),
-            b'A' => matches!(second, b'I' | b'K' | b'S'),
-            b'e' => second == b'y',
-            b'g' => matches!(second, b'h' | b'i' | b'l' | b's'),
-            b'h' => second == b'f',
-            b'n' => second == b'p',
-            b'p' => second == b'y',
-            b'r' => second == b'k',
-            b'x' => matches!(second, b'a' | b'o'),
-            b'-' => second == b'-',
-            _ => false,
-        },
-    };
-    if !may_begin {
-        return Look::No;
-    }
     for token in TOKENS.iter().filter(|token| token.prefix[0] == rest[0]) {
         match look_for_token(token, rest, context, at_end) {
             Look::No => {}
@@ -221,7 +218,7 @@ pub(super) fn look(rest: &[u8], context: &[u8], at_end: bool) -> Look {
         b'b' | b'B' => bearer(rest, context, at_end),
         b'e' => jwt(rest, context, at_end),
         b's' | b'S' => named_secret(rest, at_end),
-        b'-' => pem_start(rest, at_end),
+        b'-' => pem::start(rest, at_end),
         _ => Look::No,
     }
 }
@@ -262,38 +259,29 @@ fn look_for_token(token: &Token, rest: &[u8], context: &[u8], at_end: bool) -> L
     unfinished(rest.len() - start < TOKEN_WINDOW, at_end)
 }
 
-/// `AKIA…` and `ASIA…`: twenty capitals and digits, no more.
+/// `AKIA…` and `ASIA…`: twenty capitals and digits.
+///
+/// What follows does not matter: it could be another secret, and a redacted text must read the same again.
 fn key_id(rest: &[u8], context: &[u8], at_end: bool) -> Look {
     const LEN: usize = 20;
-    for name in [b"AKIA", b"ASIA"] {
-        if let Err(look) = prefix(rest, name, at_end) {
-            match look {
-                Look::No => continue,
-                look => return look,
-            }
-        }
-        let len = rest
-            .iter()
-            .take(LEN + 1)
-            .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-            .count();
-        return match rest.get(LEN) {
-            _ if !begins_word(context) => Look::No,
-            _ if len < LEN.min(rest.len()) => Look::No,
-            None if rest.len() < LEN => unfinished(true, at_end),
-            None if !at_end => Look::More,
-            Some(next) if next.is_ascii_alphanumeric() || matches!(next, b'+' | b'/' | b'_') => {
-                Look::No
-            }
-            _ => Look::Secret {
-                kind: SecretKind::AwsKey,
-                keep: 0,
-                len: LEN,
-                then: Swallow::Nothing,
-            },
-        };
+    let begin = &rest[..rest.len().min(4)];
+    if !(b"AKIA".starts_with(begin) || b"ASIA".starts_with(begin)) || !begins_word(context) {
+        return Look::No;
     }
-    Look::No
+    let len = rest
+        .iter()
+        .take(LEN)
+        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        .count();
+    match len {
+        LEN => Look::Secret {
+            kind: SecretKind::AwsKey,
+            keep: 0,
+            len: LEN,
+            then: Swallow::Word,
+        },
+        len => unfinished(len == rest.len(), at_end),
+    }
 }
 
 /// `Bearer` and what follows, unless that is a word of prose or a placeholder.
@@ -445,87 +433,6 @@ fn named_secret(rest: &[u8], at_end: bool) -> Look {
         };
     }
     Look::No
-}
-
-/// A `BEGIN … PRIVATE KEY` line that a key follows, with or without its line breaks, line numbers or quotes.
-fn pem_start(rest: &[u8], at_end: bool) -> Look {
-    let start = match prefix(rest, b"-----BEGIN ", at_end) {
-        Ok(start) => start,
-        Err(look) => return look,
-    };
-    let (label, after) = match pem_label(&rest[start..]) {
-        Ok(label) => label,
-        Err(may_come) => return unfinished(may_come, at_end),
-    };
-    if !label.ends_with(b"PRIVATE KEY") && !label.ends_with(b"PRIVATE KEY BLOCK") {
-        return Look::No;
-    }
-    let body = &rest[start + after..];
-    let mut facts = Facts::default();
-    let mut stretch = 0;
-    for (at, &byte) in body.iter().take(PEM_WINDOW).enumerate() {
-        // `[` begins a marker: a redacted text must not look like another one.
-        if byte == b'[' || !byte.is_ascii() {
-            return Look::No;
-        }
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=') {
-            facts.add(byte);
-            stretch += 1;
-        } else {
-            facts = Facts::default();
-            stretch = 0;
-        }
-        if stretch >= PEM_STRETCH && facts.has_digit && facts.has_upper && facts.has_lower {
-            let len = start + after + at + 1;
-            return Look::Secret {
-                kind: SecretKind::PrivateKey,
-                keep: 0,
-                len,
-                then: Swallow::Pem,
-            };
-        }
-    }
-    unfinished(body.len() < PEM_WINDOW, at_end)
-}
-
-pub(super) enum PemEnd {
-    No,
-    More,
-    /// The end is as long.
-    Here(usize),
-}
-
-/// Looks for the line that ends a private key.
-pub(super) fn pem_end(rest: &[u8], at_end: bool) -> PemEnd {
-    let may_come = |may_come: bool| {
-        if may_come && !at_end {
-            PemEnd::More
-        } else {
-            PemEnd::No
-        }
-    };
-    match prefix(rest, b"-----END ", at_end) {
-        Ok(start) => match pem_label(&rest[start..]) {
-            Ok((_, after)) => PemEnd::Here(start + after),
-            Err(may) => may_come(may),
-        },
-        Err(Look::More) => PemEnd::More,
-        Err(_) => PemEnd::No,
-    }
-}
-
-/// Returns a PEM label and the end of the dashes after it, or whether it may still come.
-fn pem_label(rest: &[u8]) -> Result<(&[u8], usize), bool> {
-    const MOST: usize = 48;
-    const DASHES: &[u8] = b"-----";
-    let is_label =
-        |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ';
-    let len = rest.iter().take(MOST).take_while(is_label).count();
-    let dashes = &rest[len..];
-    if dashes.starts_with(DASHES) {
-        return Ok((&rest[..len], len + DASHES.len()));
-    }
-    Err(len < MOST && DASHES.starts_with(dashes))
 }
 
 /// Returns the length of `prefix` if `rest` begins with it.

@@ -119,7 +119,7 @@ fn ordinary_text_stays_as_it_is() {
         "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         base64,
         "data:image/png;base64,iVBORw0KGgoAKIA1234567890ABCDEF+AKIA",
-        "XAKIAIOSFODNN7EXAMPLE AKIAIOSFODNN7EXAMPLEX AKIA AKIAshort",
+        "XAKIAIOSFODNN7EXAMPLE AKIAIOSFODNN7EXAMPLe AKIA AKIAshort",
         "Bearer tokens, Bearer authentication-scheme, bearer internationalization, Bearer $TOKEN, Bearer <token-of-16-chars>",
         "Authorization: Bearer ${{ secrets.GITHUB_TOKEN }}",
         "aws_secret_access_key = os.environ[\"AWS_SECRET_ACCESS_KEY\"]",
