@@ -357,6 +357,18 @@ impl Dispatch {
         }
     }
 
+    /// Tells who decided about a call and why.
+    async fn tell_decision(&self, call: CallId, allowed: bool, by: DecidedBy, reason: &str) {
+        let reason = self.clean(reason);
+        self.tell(Event::ApprovalDecided {
+            call,
+            allowed,
+            by,
+            reason,
+        })
+        .await;
+    }
+
     /// Returns a text without its secrets.
     fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).text.into_owned()
@@ -405,15 +417,5 @@ fn read_arguments(tool: &dyn Tool, text: &str) -> Result<Value, String> {
             "the arguments of `{name}` are not valid JSON ({error}); received: {}\nsend the call again with valid JSON",
             received()
         )),
-    }
-}
-
-/// Says who decided, for the record.
-pub(crate) fn decided(call: CallId, allowed: bool, by: DecidedBy, reason: String) -> Event {
-    Event::ApprovalDecided {
-        call,
-        allowed,
-        by,
-        reason,
     }
 }

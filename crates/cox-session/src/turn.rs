@@ -80,13 +80,13 @@ impl Engine {
                     made_room = true;
                     match self.make_room().await? {
                         true => continue,
-                        false => return Ok(failed(&error)),
+                        false => return Ok(self.failed(&error)),
                     }
                 }
                 Err(error) if error.kind == ErrorKind::Cancelled => {
                     return Ok(StopReason::Interrupted);
                 }
-                Err(error) => return Ok(failed(&error)),
+                Err(error) => return Ok(self.failed(&error)),
             };
             let stop = reply.stop.clone();
             let calls = self.commit(reply).await?;
@@ -270,6 +270,24 @@ impl Engine {
         cancel.cancel();
     }
 
+    /// Says how a turn ends without an answer. A provider may quote the key it was sent.
+    fn failed(&self, error: &llm::Error) -> StopReason {
+        let who = match error.kind {
+            ErrorKind::Auth | ErrorKind::Config => "config",
+            ErrorKind::Network | ErrorKind::Timeout => "network",
+            ErrorKind::RateLimited
+            | ErrorKind::Overloaded
+            | ErrorKind::BadRequest
+            | ErrorKind::ContextTooLong
+            | ErrorKind::Malformed
+            | ErrorKind::Cancelled => "provider",
+        };
+        StopReason::Error {
+            who: who.to_owned(),
+            message: self.redactor.redact(&error.message).text.into_owned(),
+        }
+    }
+
     fn over_budget(&self) -> Option<StopReason> {
         let spent = self.journal.state.spent;
         let cap = self.limits.budget?;
@@ -284,22 +302,5 @@ fn cut_reason(stop: &Stop) -> String {
         Stop::EndTurn | Stop::ToolUse | Stop::Refusal(_) | Stop::Cancelled => {
             "it ended early".to_owned()
         }
-    }
-}
-
-fn failed(error: &llm::Error) -> StopReason {
-    let who = match error.kind {
-        ErrorKind::Auth | ErrorKind::Config => "config",
-        ErrorKind::Network | ErrorKind::Timeout => "network",
-        ErrorKind::RateLimited
-        | ErrorKind::Overloaded
-        | ErrorKind::BadRequest
-        | ErrorKind::ContextTooLong
-        | ErrorKind::Malformed
-        | ErrorKind::Cancelled => "provider",
-    };
-    StopReason::Error {
-        who: who.to_owned(),
-        message: error.message.clone(),
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cox_permission::{Decision, Grants, Subject, Verdict};
+use cox_permission::{Decision, Grants, Part, Subject, Verdict};
 use cox_protocol::{self as protocol, CallId, DecidedBy, Event};
 use cox_tools::{Answer, Relay};
 use tokio_util::sync::CancellationToken;
 use untrusted_text::Untrusted;
 
-use super::{Asked, Dispatch, decided};
+use super::{Asked, Dispatch};
 use crate::Approver;
 
 /// Whether a call may run.
@@ -42,7 +42,7 @@ impl Dispatch {
         let why = verdict.why.text();
         match verdict.decision {
             Decision::Allow => {
-                self.tell(decided(asked.call, true, DecidedBy::Engine, why))
+                self.tell_decision(asked.call, true, DecidedBy::Engine, &why)
                     .await;
                 Leave::Given
             }
@@ -61,20 +61,15 @@ impl Dispatch {
         let why = verdict.why.text();
         match self.put_to_person(asked, subject, verdict, cancel).await {
             Asking::Answered(protocol::Decision::Allow) => {
-                self.tell(decided(
-                    asked.call,
-                    true,
-                    DecidedBy::Person,
-                    "allowed once".into(),
-                ))
-                .await;
+                self.tell_decision(asked.call, true, DecidedBy::Person, "allowed once")
+                    .await;
                 Leave::Given
             }
             Asking::Answered(protocol::Decision::AllowForSession) => {
                 let grants = Grants::for_subject(subject, &self.anchors);
                 let reason = format!("allowed for the session: {}", grants.join(", "));
                 self.judge().grants.add(&grants, &self.anchors);
-                self.tell(decided(asked.call, true, DecidedBy::Person, reason))
+                self.tell_decision(asked.call, true, DecidedBy::Person, &reason)
                     .await;
                 Leave::Given
             }
@@ -108,7 +103,7 @@ impl Dispatch {
             name: asked.name.clone(),
             subject: Untrusted::new(self.clean(&subject.text)),
             why: verdict.why,
-            parts: verdict.parts,
+            parts: self.clean_parts(verdict.parts),
         })
         .await;
         let outcome = tokio::select! {
@@ -123,11 +118,22 @@ impl Dispatch {
         outcome
     }
 
+    /// Returns the parts of a verdict as they may be shown: a command line can hold a secret.
+    fn clean_parts(&self, parts: Vec<Part>) -> Vec<Part> {
+        parts
+            .into_iter()
+            .map(|part| Part {
+                text: self.clean(&part.text),
+                ..part
+            })
+            .collect()
+    }
+
     async fn refuse(&self, asked: &Asked, by: DecidedBy, reason: String) -> Leave {
         let told = format!(
             "denied: {reason}\nthis call did not run; do not try to get around it. go on without it, or stop and say what you need"
         );
-        self.tell(decided(asked.call, false, by, reason)).await;
+        self.tell_decision(asked.call, false, by, &reason).await;
         Leave::Refused { told }
     }
 }

@@ -219,6 +219,7 @@ impl Observer for Listener {
 
 /// Turns pieces into events, with secrets replaced also where one is spread over pieces.
 struct Shown {
+    redactor: Redactor,
     text: StreamRedactor,
     thinking: StreamRedactor,
 }
@@ -226,6 +227,7 @@ struct Shown {
 impl Shown {
     fn new(redactor: &Redactor) -> Self {
         Self {
+            redactor: redactor.clone(),
             text: redactor.stream(),
             thinking: redactor.stream(),
         }
@@ -240,7 +242,7 @@ impl Shown {
                 attempt,
                 after,
             } => Some(Event::Retrying {
-                reason,
+                reason: self.redactor.redact(&reason).text.into_owned(),
                 attempt,
                 after_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
             }),

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use cox_protocol::Event;
+use cox_permission::Mode;
+use cox_protocol::{Command, Decision, Event, StopReason};
+use cox_session::Approver;
+use llm::ErrorKind;
 use serde_json::json;
 
-use crate::harness::{World, call, calls, says};
+use crate::harness::{Told, World, call, calls, says};
 
 /// Made for this test; opens nothing.
 const SECRET: &str = "sk-ant-api03-Zq7Lw2Kx9Vn4Bt6Yc1Md8Rf3Hs5Jp0Qa";
@@ -76,4 +79,46 @@ async fn a_secret_is_nowhere_in_the_events_the_requests_or_on_disk() {
         let request = format!("{:?}", world.request(index));
         assert!(!request.contains(SECRET), "request {index}: {request}");
     }
+}
+
+#[tokio::test]
+async fn a_failure_that_quotes_a_secret_hides_it() {
+    let world = World::new(vec![Told::Fail(
+        ErrorKind::Auth,
+        "incorrect key: sk-ant-api03-Zq7Lw2Kx9Vn4Bt6Yc1Md8Rf3Hs5Jp0Qa",
+    )]);
+    let mut run = world.open();
+    let StopReason::Error { message, .. } = run.turn("go").await else {
+        panic!()
+    };
+    assert!(message.starts_with("incorrect key: [redacted"), "{message}");
+}
+
+#[tokio::test]
+async fn an_approval_and_its_decision_hide_secrets() {
+    let mut world = World::new(vec![
+        calls(vec![call(
+            "a",
+            "change",
+            json!({"id": SECRET, "path": SECRET}),
+        )]),
+        says("fine"),
+    ]);
+    world.mode = Some(Mode::Default);
+    world.approver = Approver::Surface;
+    let mut run = world.open();
+    run.prompt("go").await;
+    let asked = run
+        .until("an approval", |event| {
+            matches!(event, Event::ApprovalRequired { .. })
+        })
+        .await;
+    let Event::ApprovalRequired { call, .. } = asked else {
+        unreachable!()
+    };
+    let decision = Decision::AllowForSession;
+    run.send(Command::Approve { call, decision }).await;
+    run.turn_end().await;
+    let said = format!("{:?}", run.events);
+    assert!(!said.contains(SECRET), "{said}");
 }
