@@ -4,10 +4,13 @@ use std::{fs, path::Path, time::Duration};
 
 use child_process::{Exit, adopt_orphans};
 
-use crate::world::{lives, pids, run, run_for, shell, wait_until};
+use crate::world::{is_alone, lives, pids, run, run_for, shell, wait_until};
 
 #[tokio::test]
 async fn an_orphan_without_session_or_environment_is_adopted_and_ended() {
+    if !is_alone("orphans::an_orphan_without_session_or_environment_is_adopted_and_ended") {
+        return;
+    }
     assert!(adopt_orphans());
     let line = "(env -i setsid bash -c 'echo $$; exec sleep 1000' &); sleep 0.2";
     let (ended, out, _) = run(shell(line)).await;
@@ -23,6 +26,9 @@ async fn an_orphan_without_session_or_environment_is_adopted_and_ended() {
 
 #[tokio::test]
 async fn an_orphan_of_another_tree_is_left_to_it() {
+    if !is_alone("orphans::an_orphan_of_another_tree_is_left_to_it") {
+        return;
+    }
     assert!(adopt_orphans());
     let other = shell("setsid sleep 1000 & echo $!; sleep 1000")
         .start()

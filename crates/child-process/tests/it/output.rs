@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use child_process::Exit;
 
-use crate::world::{limits, shell};
+use crate::world::{is_alone, limits, shell};
 
 /// Returns the largest memory this process has used so far, in KiB.
 fn peak() -> u64 {
@@ -18,6 +18,9 @@ fn peak() -> u64 {
 
 #[tokio::test]
 async fn a_gigabyte_passes_through_in_bounded_memory() {
+    if !is_alone("output::a_gigabyte_passes_through_in_bounded_memory") {
+        return;
+    }
     let before = peak();
     let mut bytes = 0_u64;
     let ended = shell("head -c 1073741824 /dev/zero")

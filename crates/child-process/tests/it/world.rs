@@ -70,3 +70,23 @@ pub(crate) fn pids(text: &str) -> Vec<i32> {
         .map(|pid| pid.parse().unwrap())
         .collect()
 }
+
+/// Whether this is a process of this test's own. If not, runs the test in one and checks that it passes there: what
+/// it looks at belongs to the whole process.
+pub(crate) fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "CHILD_PROCESS_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+    false
+}
