@@ -167,11 +167,12 @@ pub(crate) fn demo(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         printer.note(&next_steps(&home));
     }
     if exit == Exit::Ok && !tests_passed(&home)? {
-        return Err(Failure::error(format!(
-            "the last words of the script are wrong: `{}` did not pass in the sandbox of this machine\n\
+        printer.note(&format!(
+            "error: the last words of the script are wrong: `{}` did not pass in the sandbox of this machine\n\
              hint: what it printed stands above; `cox doctor` says more about the sandbox",
             sample.tests
-        )));
+        ));
+        return Ok(Exit::Error);
     }
     Ok(exit)
 }

@@ -122,7 +122,7 @@ fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
         .iter()
         .map(|row| {
             format!(
-                "{}  {}  {:<11} {:>3} turns  ${:<8.4} {}",
+                "{}  {}  {:<11} {:>3} turn(s)  ${:<8.4} {}",
                 row.id,
                 local(row.updated),
                 row.state,

@@ -409,3 +409,48 @@ fn an_escape_sequence_of_a_model_does_not_reach_the_terminal() {
         "{ran}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_running_command_with_the_turn() {
+    use std::io::BufRead as _;
+    let model = FakeModel::start([Answer::call("c1", "bash", json!({ "command": "sleep 60" }))]);
+    let cox = Cox::with_model(&model);
+    let mut child = cox
+        .command(&[
+            "run",
+            "-p",
+            "wait",
+            "--allowed-tools",
+            "Bash(sleep 60)",
+            "--output-format",
+            "stream-json",
+        ])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = child.id().to_string();
+    let mut events = Vec::new();
+    for line in std::io::BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["type"] == "approval_decided" {
+            assert_eq!(event["allowed"], true);
+            assert!(
+                std::process::Command::new("kill")
+                    .args(["-INT", &pid])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        }
+        events.push(event);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let types: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["type"].as_str())
+        .collect();
+    assert_eq!(types[types.len() - 2..], ["turn_done", "result"]);
+}
