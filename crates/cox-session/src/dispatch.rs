@@ -15,6 +15,7 @@ use std::{
 
 use cox_permission::{Anchors, Judge, Mode, Subject};
 use cox_protocol::{CallId, DecidedBy, Event, ImageData, ToolDone, ToolResult};
+use cox_store::StoreError;
 use cox_tools::{SubjectCx, Tool, ToolCx, ToolError, ToolOutput, commands::Commands};
 use cox_workspace::Workspace;
 use futures::FutureExt;
@@ -52,6 +53,8 @@ pub(crate) struct Dispatch {
     pub(crate) inbox: mpsc::Sender<Wake>,
     pub(crate) redactor: Redactor,
     pub(crate) shape: Shape,
+    /// Why an output could not be archived; the turn stops on it.
+    pub(crate) archive_failure: Mutex<Option<String>>,
     pub(crate) parallel: usize,
 }
 
@@ -310,6 +313,7 @@ impl Dispatch {
             archive,
             secrets,
         } = recorder.finish(text);
+        let archive = archive.inspect_err(|error| self.note_failure(error)).ok();
         if secrets > 0 {
             self.tell(Event::Notice {
                 level: cox_protocol::Level::Security,
@@ -355,6 +359,22 @@ impl Dispatch {
             images,
             archive,
         }
+    }
+
+    fn note_failure(&self, error: &StoreError) {
+        let mut failure = self
+            .archive_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert_with(|| error.to_string());
+    }
+
+    /// Returns why an output of the last calls could not be archived, once.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.archive_failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// Tells who decided about a call and why.

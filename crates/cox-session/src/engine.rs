@@ -177,6 +177,7 @@ fn make_dispatch(spec: &SessionSpec, mode: Mode, inbox: mpsc::Sender<Wake>) -> D
             head_lines: spec.limits.head_lines,
             tail_lines: spec.limits.tail_lines,
         },
+        archive_failure: std::sync::Mutex::default(),
         parallel: spec.limits.parallel_tools,
     }
 }
@@ -340,7 +341,7 @@ impl Engine {
         let stop = StopReason::Error {
             who: "us".to_owned(),
             message: format!(
-                "the session cannot be recorded any more: {error}\nhint: free some space or choose another folder with --home, then continue with --resume {}",
+                "the session cannot be recorded any more: {error}\nhint: what was recorded goes on with `--resume {}`",
                 self.session
             ),
         };

@@ -125,6 +125,12 @@ impl Engine {
                 Stop::EndTurn | Stop::ToolUse => {
                     continuations = 0;
                     self.dispatch_calls(calls, cancel).await?;
+                    if let Some(failure) = self.dispatch.take_failure() {
+                        return Ok(StopReason::Error {
+                            who: "us".to_owned(),
+                            message: format!("an output could not be kept: {failure}"),
+                        });
+                    }
                     if cancel.is_cancelled() {
                         return Ok(StopReason::Interrupted);
                     }

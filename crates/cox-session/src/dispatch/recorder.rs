@@ -45,8 +45,8 @@ pub(super) struct Recorded {
     pub(super) visible: String,
     /// Size of the whole output in bytes.
     pub(super) bytes: u64,
-    /// Where the whole output lies.
-    pub(super) archive: Option<ArchiveId>,
+    /// Where the whole output lies, or why it lies nowhere.
+    pub(super) archive: Result<ArchiveId, StoreError>,
     /// Secrets that were replaced.
     pub(super) secrets: usize,
 }
@@ -94,21 +94,19 @@ impl Recorder {
         let capped = view.finish(&self.shape);
         let archived = archive.and_then(ArchiveWriter::finish);
         let mut visible = capped.text;
-        match (&archived, capped.omitted) {
-            (Ok(id), Some(omitted)) => visible.push_str(&format!(
+        if let (Ok(id), Some(omitted)) = (&archived, capped.omitted) {
+            visible.push_str(&format!(
                 "\n[shortened: lines {}-{} left out, {} of {bytes} bytes; `expand` {id} shows the whole output or a range]",
                 omitted.first_line, omitted.last_line, omitted.bytes
-            )),
-            (Err(error), Some(omitted)) => visible.push_str(&format!(
-                "\n[shortened: lines {}-{} left out, {} of {bytes} bytes; the whole output is lost: {error}]",
-                omitted.first_line, omitted.last_line, omitted.bytes
-            )),
-            (_, None) => {}
+            ));
+        }
+        if let Err(error) = &archived {
+            visible.push_str(&format!("\n[the whole output could not be kept: {error}]"));
         }
         Recorded {
             visible,
             bytes,
-            archive: archived.ok(),
+            archive: archived,
             secrets,
         }
     }

@@ -224,3 +224,32 @@ async fn an_answer_that_is_always_cut_ends_the_turn() {
     assert_eq!(who, "provider");
     assert!(message.contains("cut 3 times in a row"), "{message}");
 }
+
+#[tokio::test]
+async fn an_output_that_cannot_be_archived_stops_the_turn() {
+    let world = World::new(vec![
+        calls(vec![call("a", "look", json!({"id": "x", "text": "seen"}))]),
+        says("never asked"),
+    ]);
+    // A file where the archive's folder should be: nothing can be put into it.
+    std::fs::create_dir_all(&world.home.root).unwrap();
+    std::fs::write(world.home.archive_dir(), "").unwrap();
+    let mut run = world.open();
+    let StopReason::Error { who, message } = run.turn("go").await else {
+        panic!()
+    };
+    assert_eq!(who, "us");
+    assert!(
+        message.starts_with("an output could not be kept: "),
+        "{message}"
+    );
+    assert_eq!(world.request_count(), 1);
+    let Some(Item::ToolResults { results }) = run.items().pop() else {
+        panic!()
+    };
+    assert!(
+        results[0]
+            .text
+            .starts_with("seen\n[the whole output could not be kept")
+    );
+}
