@@ -68,7 +68,10 @@ macro_rules! id {
             fn from_str(text: &str) -> Result<Self, NotAnId> {
                 ulid::Ulid::from_string(&text.to_ascii_uppercase())
                     .map(Self)
-                    .map_err(|_| NotAnId { given: text.to_owned(), kind: $kind })
+                    .map_err(|_| NotAnId {
+                        given: text.to_owned(),
+                        kind: $kind,
+                    })
             }
         }
 
@@ -88,6 +91,14 @@ macro_rules! id {
     };
 }
 
-id!(SessionId, "session", "Names a session; its rollout file bears it.");
+id!(
+    SessionId,
+    "session",
+    "Names a session; its rollout file bears it."
+);
 id!(CallId, "call", "Names one tool call of a session.");
-id!(ArchiveId, "archive", "Names one archived output or pre-image.");
+id!(
+    ArchiveId,
+    "archive",
+    "Names one archived output or pre-image."
+);
