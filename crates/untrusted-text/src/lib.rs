@@ -5,6 +5,7 @@
 //! No I/O.
 
 pub mod cap;
+pub mod command_text;
 pub mod redact;
 pub mod terminal;
 pub mod url;

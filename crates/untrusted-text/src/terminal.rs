@@ -4,7 +4,11 @@
 //! are written out, such as `<U+202E>`, so that what a person reads is what is there. The result holds no control
 //! character but `\n` and `\t`, and making it safe again changes nothing. It keeps no colours: a surface adds its own.
 
+pub mod stream;
+
 use std::fmt::Write as _;
+
+pub use stream::TerminalStream;
 
 /// Shown in place of a carriage return that ends no line.
 const CARRIAGE_RETURN: char = '\u{240d}';
