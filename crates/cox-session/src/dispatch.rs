@@ -71,7 +71,21 @@ pub(crate) struct Asked {
 /// A call that was found and read, or why it was not.
 pub(crate) struct Prepared {
     asked: Asked,
-    found: Result<Found, String>,
+    found: Result<Found, Unfit>,
+}
+
+/// Why a call cannot even be judged.
+struct Unfit {
+    told: String,
+    /// Whether the call itself is wrong, its tool's name or its arguments, rather than what it is about.
+    is_malformed: bool,
+}
+
+impl Prepared {
+    /// Says whether the tool is unknown, or its arguments cannot be read.
+    pub(crate) fn is_malformed(&self) -> bool {
+        self.found.as_ref().is_err_and(|unfit| unfit.is_malformed)
+    }
 }
 
 struct Found {
@@ -94,18 +108,23 @@ impl Dispatch {
         Prepared { asked, found }
     }
 
-    fn find(&self, asked: &Asked) -> Result<Found, String> {
+    fn find(&self, asked: &Asked) -> Result<Found, Unfit> {
+        let malformed = |told| Unfit {
+            told,
+            is_malformed: true,
+        };
         let Some(tool) = self
             .tools
             .iter()
             .find(|tool| tool.spec().name == asked.name)
         else {
-            return Err(self.unknown_tool(&asked.name));
+            return Err(malformed(self.unknown_tool(&asked.name)));
         };
-        let input = read_arguments(tool.as_ref(), &asked.input)?;
-        let subject = self
-            .subject(tool.as_ref(), &input)
-            .map_err(|error| error.to_string())?;
+        let input = read_arguments(tool.as_ref(), &asked.input).map_err(malformed)?;
+        let subject = self.subject(tool.as_ref(), &input).map_err(|error| Unfit {
+            is_malformed: matches!(error, ToolError::BadInput { .. }),
+            told: error.to_string(),
+        })?;
         Ok(Found {
             tool: Arc::clone(tool),
             input,
@@ -195,7 +214,7 @@ impl Dispatch {
             }
             match found {
                 Ok(found) => self.judged(&asked, found, &recorder, permits, cancel).await,
-                Err(problem) => Ended::not_run(problem),
+                Err(unfit) => Ended::not_run(unfit.told),
             }
         };
         // A panic in one tool ends that call, not the session.

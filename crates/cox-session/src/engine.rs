@@ -152,7 +152,8 @@ async fn forward(mut commands: mpsc::Receiver<Command>, inbox: mpsc::Sender<Wake
     drop(inbox.send(Wake::SurfaceGone).await);
 }
 
-fn make_dispatch(spec: &SessionSpec, mode: Mode, inbox: mpsc::Sender<Wake>) -> Dispatch {
+/// Returns the road that calls take under this spec; what happens on it is told to `inbox`.
+pub(crate) fn make_dispatch(spec: &SessionSpec, mode: Mode, inbox: mpsc::Sender<Wake>) -> Dispatch {
     Dispatch {
         tools: spec.tools.clone(),
         judge: std::sync::Mutex::new(Judge {

@@ -16,8 +16,10 @@ mod engine;
 mod inbox;
 mod journal;
 mod resume;
+mod single;
 mod state;
 mod turn;
 
 pub use engine::open;
+pub use single::{Single, run_one};
 pub use spec::{Approver, Handle, Limits, OpenError, SessionSpec};
