@@ -54,7 +54,12 @@ impl Fault {
     /// Returns the failure, with who and what to do.
     pub(crate) fn into_failure(self, who: &Who) -> Failure {
         match self {
-            Self::Malformed(what) => who.malformed(&what),
+            // Something on the way damaged it; the next try may arrive whole.
+            Self::Malformed(what) => {
+                let mut failure = who.malformed(&what);
+                failure.may_retry = true;
+                failure
+            }
             Self::Server(error) => who.in_stream(&error),
         }
     }

@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc, sync::OnceLock, time::Duration};
 use async_trait::async_trait;
 use reqwest::{
     Response,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
+    header::{
+        ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap,
+        HeaderName, HeaderValue, LOCATION,
+    },
 };
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +19,7 @@ use crate::{
     answer::{Assemble, End, Progress, Shown},
     anthropic,
     failure::{Failure, Refused, Who, config_error},
-    http, openai_chat, openai_responses, retry, sse,
+    http, openai_chat, openai_responses, retry, sse, surrogates,
 };
 
 /// Longest error body that is read, in bytes.
@@ -192,6 +195,14 @@ impl Client {
             .unwrap_or_default()
             .to_ascii_lowercase();
         let status = response.status();
+        if let Some(coding) = header(&response, CONTENT_ENCODING.as_str())
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"))
+        {
+            return Err(self.who.malformed(&format!(
+                "{} compressed with `{coding}`, which was not asked for",
+                status.as_u16()
+            )));
+        }
         if status.is_success() && !kind.contains("json") && !kind.contains("html") {
             return Ok(response);
         }
@@ -303,6 +314,7 @@ impl Client {
         shown: &mut Shown<'_>,
     ) -> Result<(), Failure> {
         let mut decoder = sse::Decoder::default();
+        let mut joiner = surrogates::Joiner::default();
         let mut events = Vec::new();
         let mut is_first = true;
         loop {
@@ -343,7 +355,10 @@ impl Client {
                 self.who
                     .malformed(&format!("an event of more than {} bytes", sse::MAX_BYTES))
             })?;
-            for event in events.drain(..) {
+            for mut event in events.drain(..) {
+                if let Some(joined) = joiner.join(&event.data) {
+                    event.data = joined;
+                }
                 let progress = machine
                     .take(&event, shown)
                     .map_err(|fault| fault.into_failure(&self.who))?;
@@ -455,6 +470,8 @@ fn headers(config: &ProviderConfig, key: Option<&str>) -> Result<HeaderMap, Erro
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    // A compressed stream arrives in lumps.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if config.wire == Wire::Messages {
         let version = HeaderValue::from_static(anthropic::wire::VERSION);
         headers.insert(HeaderName::from_static("anthropic-version"), version);

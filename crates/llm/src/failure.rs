@@ -311,6 +311,8 @@ impl Who {
             Some(key) if key.len() >= 8 => text.replace(key.as_str(), "[key]"),
             _ => text.to_owned(),
         };
+        // Before the cut, which could leave a part of a secret that nobody recognises any more.
+        let text = untrusted_text::redact::redact(&text);
         let text = untrusted_text::terminal::for_terminal(&text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(MAX_MESSAGE_CHARS) {
@@ -358,13 +360,15 @@ fn is_out_of_credit(error: &ServerError) -> bool {
 
 /// Says whether the request is larger than the model's context. Servers agree on no code, so their words decide.
 fn is_overflow(error: &ServerError) -> bool {
-    const NAMES: [&str; 3] = [
+    const NAMES: [&str; 5] = [
         "context_length_exceeded",
+        "model_context_window_exceeded",
+        "model_max_prompt_tokens_exceeded",
         "exceed_context_size_error",
         "request_too_large",
     ];
     // Lower case. One row is one wording; the comment names whose.
-    const WORDS: [&[&str]; 19] = [
+    const WORDS: [&[&str]; 29] = [
         &["prompt is too long"],                       // Anthropic
         &["exceed context limit"],                     // Anthropic, input plus max_tokens
         &["input is too long for"],                    // Anthropic models elsewhere
@@ -384,6 +388,16 @@ fn is_overflow(error: &ServerError) -> bool {
         &["too large for model with"], // Mistral
         &["exceeded model token limit"], // Moonshot
         &["prompt exceeds max length"], // Z.AI
+        &["context window exceeds"], // MiniMax
+        &["prompt token count", "exceeds the limit"], // GitHub Models
+        &["tokens", "max_new_tokens", "must be"], // text-generation-inference
+        &["longer than the model's context length"], // SGLang
+        &["too many tokens", "in the prompt"], // Cohere
+        &["input tokens exceed"],   // OpenAI, a limit of the account
+        &["exceeds the model context window"], // Ollama's cloud
+        &["exceeds the max_model_len"], // vLLM, older
+        &["tokens in request more than max tokens"], // Zhipu, older
+        &["input is too long"],     // Alibaba
     ];
     let message = error.message.to_lowercase();
     NAMES.iter().any(|name| error.is(name))

@@ -45,6 +45,11 @@ fn install_crypto() {
     });
 }
 
+/// Says whether an address, such as a `base_url`, names this machine. What is no address does not.
+pub fn is_on_this_machine(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| is_local(&url))
+}
+
 /// Says whether a URL names this machine.
 pub(crate) fn is_local(url: &Url) -> bool {
     match url.host() {

@@ -20,13 +20,16 @@ mod answer;
 mod failure;
 mod http;
 mod json_text;
+mod names;
 mod retry;
 mod sse;
+mod surrogates;
 
 pub mod catalog;
 pub mod scripted;
 
 pub use client::{ProviderConfig, connect, request_json};
+pub use http::is_on_this_machine;
 pub use message::{
     Block, Effort, Image, Message, OpaqueBlock, Request, Role, SystemPart, ToolDef, Wire,
 };

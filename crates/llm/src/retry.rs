@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::{ErrorKind, failure::Failure};
 
 /// Longest wait before another try. A server that asks for more is not waited for: the error says how long it asked.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
@@ -20,7 +20,12 @@ pub(crate) fn wait(
     max_retries: u32,
     jitter: f64,
 ) -> Option<Duration> {
-    if !failure.may_retry || retries >= max_retries {
+    // What cannot be read once may have been damaged on the way; twice it is another kind of server.
+    let most = match failure.error.kind {
+        ErrorKind::Malformed => max_retries.min(1),
+        _ => max_retries,
+    };
+    if !failure.may_retry || retries >= most {
         return None;
     }
     let base = match failure.error.retry_after {

@@ -225,9 +225,12 @@ impl Assemble for Machine {
     fn finish(self: Box<Self>, end: End) -> Reply {
         let this = *self;
         let is_complete = end == End::Complete;
+        let was_capped = this.stop == Some(Stop::MaxTokens);
         let mut blocks = Vec::new();
         for part in this.blocks.into_values() {
             match part.content {
+                // The cap came before the signature: the server would not take it back.
+                Content::Opaque(fields) if was_capped && is_unsigned_thinking(&fields) => {}
                 Content::Text(text) if text.is_empty() => {}
                 Content::Text(text) => blocks.push(Block::Text(text)),
                 _ if !part.is_whole && !is_complete => {}
@@ -275,6 +278,11 @@ fn stop(reason: &str, details: Option<&Value>) -> Stop {
         }
         _ => Stop::EndTurn,
     }
+}
+
+fn is_unsigned_thinking(fields: &Map<String, Value>) -> bool {
+    let text = |name| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+    text("type") == "thinking" && text("signature").is_empty()
 }
 
 fn string(fields: &mut Map<String, Value>, name: &str) -> String {

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::{
     Block, Effort, Image, Message, Request, Role, SystemPart, Wire,
     json_text::{Object, arguments, array, text_of},
+    names::{call_id, tool_name},
 };
 
 /// The version header the body is written for.
@@ -169,8 +170,8 @@ fn block(block: &Block, is_marked: bool) -> String {
         Block::Call { id, name, input } => {
             let object = Object::new()
                 .field("type", "tool_use")
-                .field("id", id)
-                .field("name", name)
+                .field("id", &call_id(id))
+                .field("name", &tool_name(name))
                 .raw("input", &arguments(input));
             mark(object, is_marked).end()
         }
@@ -189,7 +190,7 @@ fn block(block: &Block, is_marked: bool) -> String {
             content.extend(images.iter().map(|image| image_block(image).end()));
             let mut object = Object::new()
                 .field("type", "tool_result")
-                .field("tool_use_id", id)
+                .field("tool_use_id", &call_id(id))
                 .raw("content", &array(content));
             if *is_error {
                 object = object.field("is_error", &true);

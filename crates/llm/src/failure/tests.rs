@@ -32,6 +32,14 @@ fn every_providers_words_for_a_full_context_are_known() {
             assert_eq!(got, (ErrorKind::ContextTooLong, false), "{message}");
         }
     }
+    check("invalid params, context window exceeds limit (2013)");
+    check("prompt token count of 130000 exceeds the limit of 128000");
+    check("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193");
+    check("The input (9000 tokens) is longer than the model's context length (8192 tokens).");
+    check("too many tokens: total number of tokens in the prompt cannot exceed 4081");
+    check("Input tokens exceed the configured limit of 272000 tokens");
+    check("The total number of tokens 9000 exceeds the model context window limit");
+    check("tokens in request more than max tokens allowed");
     check("prompt is too long: 210000 tokens > 200000 maximum");
     check("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000");
     check("Your input exceeds the context window of this model.");

@@ -4,7 +4,7 @@
 //! send usage late, in every chunk or never, and end without `[DONE]`. Thinking comes as `reasoning_content`, `reasoning`
 //! or `reasoning_details`; some models fail unless they get theirs back.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::wire::Extra;
@@ -43,7 +43,9 @@ struct Call {
 
 #[derive(Deserialize)]
 struct Chunk {
+    #[serde(default, deserialize_with = "if_fits")]
     id: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     model: Option<String>,
     choices: Option<Vec<Choice>>,
     usage: Option<Value>,
@@ -53,6 +55,7 @@ struct Chunk {
 #[derive(Deserialize)]
 struct Choice {
     delta: Option<Delta>,
+    #[serde(default, deserialize_with = "if_fits")]
     finish_reason: Option<String>,
     usage: Option<Value>,
 }
@@ -60,9 +63,13 @@ struct Choice {
 #[derive(Deserialize)]
 struct Delta {
     content: Option<Value>,
+    #[serde(default, deserialize_with = "if_fits")]
     refusal: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     reasoning_content: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     reasoning: Option<String>,
+    #[serde(default, deserialize_with = "if_fits")]
     reasoning_details: Option<Vec<Value>>,
     extra_content: Option<Value>,
     tool_calls: Option<Vec<CallDelta>>,
@@ -70,7 +77,9 @@ struct Delta {
 
 #[derive(Deserialize)]
 struct CallDelta {
+    #[serde(default, deserialize_with = "number")]
     index: Option<u64>,
+    #[serde(default, deserialize_with = "word")]
     id: Option<String>,
     function: Option<FunctionDelta>,
     extra_content: Option<Value>,
@@ -78,6 +87,7 @@ struct CallDelta {
 
 #[derive(Deserialize)]
 struct FunctionDelta {
+    #[serde(default, deserialize_with = "if_fits")]
     name: Option<String>,
     arguments: Option<Value>,
 }
@@ -221,6 +231,10 @@ impl Assemble for Machine {
             self.stop.get_or_insert(Stop::EndTurn);
             return Ok(Progress::Done);
         }
+        // Some servers keep a connection awake with them.
+        if matches!(event.data.trim(), "" | "null") {
+            return Ok(Progress::More);
+        }
         let chunk: Chunk =
             serde_json::from_str(&event.data).map_err(|error| Fault::malformed(event, &error))?;
         let has_error = chunk.error.as_ref().is_some_and(|error| !error.is_null());
@@ -322,6 +336,29 @@ impl Assemble for Machine {
             request_id: this.response_id,
         }
     }
+}
+
+/// Reads a value of the expected kind; one of another kind is none. What only describes an answer is no reason to lose it.
+fn if_fits<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).ok())
+}
+
+/// Reads an id that may be a number.
+fn word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::String(word) => Some(word),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+/// Reads an index that may be a text.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(match Value::deserialize(from)? {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    })
 }
 
 fn stop(reason: &str) -> Stop {

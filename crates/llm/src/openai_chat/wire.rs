@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Block, Effort, Image, Message, Request, Role, Wire,
     json_text::{Object, arguments, array, text_of},
+    names::tool_name,
 };
 
 /// Whose Chat Completions are spoken.
@@ -168,7 +169,7 @@ fn assistant(model: &str, message: &Message) -> Option<String> {
     if !calls.is_empty() {
         let calls = calls.into_iter().map(|(id, name, input)| {
             let function = Object::new()
-                .field("name", name)
+                .field("name", &tool_name(name))
                 .field("arguments", &arguments(input))
                 .end();
             let mut call = Object::new()

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::{
     Block, Effort, Image, Message, Request, Role, Wire,
     json_text::{Object, arguments, array, text_of},
+    names::{call_id, tool_name},
 };
 
 /// Writes the body. Nothing is stored at the server; reasoning comes encrypted and goes back with the conversation.
@@ -88,7 +89,7 @@ fn user(message: &Message, out: &mut Vec<String>) {
                 flush("user", &mut None, &mut parts, out);
                 let object = Object::new()
                     .field("type", "function_call_output")
-                    .field("call_id", id);
+                    .field("call_id", &call_id(id));
                 let text = match text.trim() {
                     "" if images.is_empty() => "(no output)",
                     _ => text,
@@ -132,8 +133,8 @@ fn assistant(model: &str, message: &Message, out: &mut Vec<String>) {
                 out.push(
                     Object::new()
                         .field("type", "function_call")
-                        .field("call_id", id)
-                        .field("name", name)
+                        .field("call_id", &call_id(id))
+                        .field("name", &tool_name(name))
                         .field("arguments", &arguments(input))
                         .end(),
                 );

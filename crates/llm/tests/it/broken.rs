@@ -149,8 +149,12 @@ async fn a_whole_answer_is_taken_although_the_stream_goes_on() {
     .await;
 }
 
+fn nonsense() -> Answer {
+    Answer::raw_stream("data: nonsense\n\n")
+}
+
 #[tokio::test]
-async fn a_malformed_event_ends_the_answer_and_is_shown() {
+async fn a_malformed_event_ends_the_answer_and_is_tried_once_more_when_nothing_was_seen() {
     for wire in WIRES {
         let answer = Answer::text("half and half").event_after(events_until_half(wire), "{\"cut");
         let (server, reply, _) = once(wire, [answer], |_| {}).await;
@@ -160,15 +164,14 @@ async fn a_malformed_event_ends_the_answer_and_is_shown() {
             how.starts_with("fake (HOST) sent something that is no answer: event `{\"cut`"),
             "{how}"
         );
-        let (server, reply, seen) =
-            once(wire, [Answer::raw_stream("data: nonsense\n\n")], |config| {
-                config.max_retries = 3;
-            })
-            .await;
+        let (server, reply, seen) = once(wire, [nonsense(), nonsense()], |config| {
+            config.max_retries = 3;
+        })
+        .await;
         let error = reply.unwrap_err();
         assert_eq!(
             (error.kind, seen.retries.len()),
-            (ErrorKind::Malformed, 0),
+            (ErrorKind::Malformed, 1),
             "{wire:?}"
         );
         assert!(
@@ -176,8 +179,26 @@ async fn a_malformed_event_ends_the_answer_and_is_shown() {
             "{}",
             error.message
         );
-        assert_eq!(server.requests().len(), 1);
+        assert_eq!(server.requests().len(), 2);
+        let (_server, reply, _) = once(wire, [nonsense(), Answer::text("a")], |config| {
+            config.max_retries = 1;
+        })
+        .await;
+        assert_eq!(reply.unwrap().blocks, [Block::Text("a".into())], "{wire:?}");
     }
+}
+
+#[tokio::test]
+async fn a_character_that_a_server_cut_in_half_arrives_whole() {
+    let halves = r#"data: {"choices":[{"delta":{"content":"a\ud83d"}}]}
+
+data: {"choices":[{"delta":{"content":"\ude00b"},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+"#;
+    let (_server, reply, _) = once(Wire::Chat, [Answer::raw_stream(halves)], |_| {}).await;
+    assert_eq!(reply.unwrap().blocks, [Block::Text("a\u{1f600}b".into())]);
 }
 
 #[tokio::test]

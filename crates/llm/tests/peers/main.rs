@@ -217,10 +217,7 @@ async fn a_real_model_answers_on_every_wire_and_reads_its_cache() {
             matches!(reply.stop, Stop::EndTurn | Stop::MaxTokens),
             "{wire:?}: {reply:?}"
         );
-        assert!(
-            (1..=6).contains(&reply.usage.output),
-            "{wire:?}: {reply:?}"
-        );
+        assert!((1..=6).contains(&reply.usage.output), "{wire:?}: {reply:?}");
         let first_input = reply.usage.input + reply.usage.cache_read;
         assert!(first_input > 10, "{wire:?}: {reply:?}");
         request

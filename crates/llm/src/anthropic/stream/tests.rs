@@ -213,3 +213,16 @@ fn events_and_deltas_of_a_later_version_are_skipped() {
         ("a", vec![Block::Text("a".into())])
     );
 }
+
+#[test]
+fn thinking_that_the_cap_cut_before_its_signature_does_not_go_back() {
+    let thinking = r#"{"type":"thinking","thinking":"","signature":""}"#;
+    let half = r#"{"type":"thinking_delta","thinking":"hm"}"#;
+    let blocks = |reason: &str| {
+        let stream = format!("{}{}", block(0, thinking, &[half]), end(reason));
+        run(&stream, End::Complete).unwrap().1.blocks
+    };
+    assert_eq!(blocks("max_tokens"), []);
+    // Servers that sign nothing want it back all the same.
+    assert_eq!(blocks("end_turn").len(), 1);
+}

@@ -198,3 +198,51 @@ fn the_prefix_of_a_longer_conversation_is_the_same_bytes() {
     assert!(second.starts_with(prefix), "{second}");
     assert!(second.contains(input), "{second}");
 }
+
+#[test]
+fn names_and_ids_that_no_wire_takes_are_written_in_another_way_on_every_wire() {
+    let request = Request {
+        messages: vec![
+            user("a", false),
+            Message {
+                role: Role::Assistant,
+                blocks: vec![Block::Call {
+                    id: "functions.read:0".into(),
+                    name: String::new(),
+                    input: "{}".into(),
+                }],
+                cache_breakpoint: false,
+            },
+            Message {
+                role: Role::User,
+                blocks: vec![Block::Result {
+                    id: "functions.read:0".into(),
+                    text: "b".into(),
+                    is_error: true,
+                    images: Vec::new(),
+                }],
+                cache_breakpoint: false,
+            },
+        ],
+        ..Request::default()
+    };
+    let body = |wire| -> Value {
+        serde_json::from_str(&crate::request_json(wire, "m", &request)).unwrap()
+    };
+    let id = "functions_read_0-5b4c7fc9f36ea68e";
+    let messages = body(Wire::Messages);
+    let sent = |pointer: &str| messages.pointer(pointer).unwrap();
+    assert_eq!(sent("/messages/1/content/0/name"), "unnamed");
+    assert_eq!(sent("/messages/1/content/0/id"), id);
+    assert_eq!(sent("/messages/2/content/0/tool_use_id"), id);
+    let responses = body(Wire::Responses);
+    let sent = |pointer: &str| responses.pointer(pointer).unwrap();
+    assert_eq!(sent("/input/1/name"), "unnamed");
+    assert_eq!(sent("/input/1/call_id"), id);
+    assert_eq!(sent("/input/2/call_id"), id);
+    // Some chat templates read the id, so it stays as it came.
+    let chat = body(Wire::Chat);
+    let sent = |pointer: &str| chat.pointer(pointer).unwrap();
+    assert_eq!(sent("/messages/1/tool_calls/0/function/name"), "unnamed");
+    assert_eq!(sent("/messages/1/tool_calls/0/id"), "functions.read:0");
+}

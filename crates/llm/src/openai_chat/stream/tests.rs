@@ -268,3 +268,13 @@ fn an_error_inside_the_stream_is_found_in_any_shape() {
         Err(Fault::Malformed(_))
     ));
 }
+
+#[test]
+fn odd_kinds_of_what_only_describes_an_answer_do_not_lose_it() {
+    let chunk = r#"{"id":5,"model":7,"choices":[{"delta":{"content":"a","reasoning":{},"tool_calls":[{"index":"0","id":7,"function":{"name":"n","arguments":{"a":1}}}]},"finish_reason":"tool_calls"}]}"#;
+    let (_, reply) = run(&["null", chunk], End::Complete).unwrap();
+    assert_eq!(
+        reply.blocks,
+        [Block::Text("a".into()), call("7", "n", r#"{"a":1}"#)]
+    );
+}
