@@ -59,7 +59,9 @@ impl Settings {
         if let Some(file) = places.project_file() {
             layers.push(Layer::read(&file, &places.short(&file), Trust::Project).map_err(wrong)?);
         }
-        layers.push(variable_layer(&environment)?);
+        let variables = variable_layer(&environment, &layers)?;
+        let unknown = unknown_variables(&environment, &layers);
+        layers.push(variables);
         layers.push(flags);
         // A provider table that someone added gets its defaults too, so its names must be known first.
         let named = layered_config::merge(&specs, &layers).map_err(wrong)?;
@@ -68,7 +70,7 @@ impl Settings {
         let merged = keep_cap(merged, layers)?;
 
         let mut warnings = merged.warnings.clone();
-        warnings.extend(unknown_variables(&environment));
+        warnings.extend(unknown);
         let settings = Self {
             places,
             environment,
@@ -236,11 +238,11 @@ fn keep_cap(merged: Merged, mut layers: Vec<Layer>) -> Result<Merged, Failure> {
     Ok(kept)
 }
 
-fn variable_layer(environment: &Environment) -> Result<Layer, Failure> {
+fn variable_layer(environment: &Environment, below: &[Layer]) -> Result<Layer, Failure> {
     let rule_variables = RULE_KEYS.map(|key| (layered_config::env_name(VARIABLE_PREFIX, key), key));
     let is_rules = |name: &str| rule_variables.iter().any(|(variable, _)| variable == name);
     let others = environment.ours().filter(|(name, _)| !is_rules(name));
-    let mut layer = Layer::from_env(VARIABLE_PREFIX, &specs(), others).map_err(wrong)?;
+    let mut layer = Layer::from_env(VARIABLE_PREFIX, &specs(), below, others).map_err(wrong)?;
     for (variable, key) in &rule_variables {
         if let Some(text) = environment.text(variable) {
             layer.set(key, rules_value(text), variable);
@@ -277,23 +279,20 @@ fn rules_value(text: &str) -> Value {
 }
 
 /// Names the variables that look like settings and are none.
-fn unknown_variables(environment: &Environment) -> Vec<String> {
-    let specs = specs();
-    let is_known = |name: &str| {
-        name == "COX_HOME"
-            || specs.iter().any(|spec| match spec.path.split_once('*') {
-                None => layered_config::env_name(VARIABLE_PREFIX, spec.path) == name,
-                Some((before, after)) => {
-                    name.starts_with(&layered_config::env_name(VARIABLE_PREFIX, before))
-                        && name.ends_with(&layered_config::env_name("", after))
-                }
-            })
-    };
-    environment
+fn unknown_variables(environment: &Environment, below: &[Layer]) -> Vec<String> {
+    let names = environment
         .ours()
-        .filter(|(name, _)| !is_known(name))
-        .map(|(name, _)| {
-            format!("{name} sets nothing: there is no such setting; `cox config show` lists them")
+        .map(|(name, _)| name)
+        .filter(|name| *name != "COX_HOME");
+    layered_config::unknown_variables(VARIABLE_PREFIX, &specs(), below, names)
+        .into_iter()
+        .map(|(name, near)| match near {
+            Some(near) => {
+                format!("{name} sets nothing: there is no such setting\nhint: did you mean {near}?")
+            }
+            None => format!(
+                "{name} sets nothing: there is no such setting\nhint: `cox config show` lists them"
+            ),
         })
         .collect()
 }

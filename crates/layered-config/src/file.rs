@@ -74,12 +74,22 @@ fn change(
     let mut document: DocumentMut = body.parse().map_err(|error| problem(format!("{error}")))?;
     let is_changed = edit(&mut document).map_err(problem)?;
     if is_changed {
-        let after = format!("{mark}{document}");
+        let mut after = format!("{mark}{document}");
+        // The document was read with plain line ends; a file that had others in every line keeps them.
+        if is_crlf(body) {
+            after = after.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
         merge(specs, &[Layer::parse(source(), Trust::Full, &after)?])?;
         replace(path, after.as_bytes())
             .map_err(|error| problem(format!("cannot be written: {error}")))?;
     }
     Ok(is_changed)
+}
+
+/// Says whether every line ends in CR LF.
+fn is_crlf(text: &str) -> bool {
+    let ends = text.matches('\n').count();
+    ends > 0 && text.matches("\r\n").count() == ends
 }
 
 fn put<'a>(table: &mut Table, names: &[&'a str], value: &Value) -> Result<bool, &'a str> {
@@ -145,7 +155,11 @@ fn to_edit(value: &Value) -> toml_edit::Value {
 
 /// Replaces a file whole, or not at all. A link stays a link, and the permissions of a file that exists stay.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = fs::canonicalize(path).unwrap_or_else(|_| match fs::read_link(path) {
+        // A link to a file that is not there yet: the file is made where the link says.
+        Ok(led_to) => path.parent().unwrap_or(Path::new("")).join(led_to),
+        Err(_) => path.to_owned(),
+    });
     if let Some(folder) = target.parent() {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);

@@ -93,8 +93,10 @@ impl Layer {
         Ok(())
     }
 
-    /// Makes the layer of the environment: for each key the variable [`env_name`] says. A `*` of a path is the rest of the
-    /// variable's name in small letters. An empty variable counts as not set, other variables are passed over.
+    /// Makes the layer of the environment: for each key the variable [`env_name`] says. A `*` of a path is the name of a
+    /// section of the layers `below` that is written so, else the rest of the variable's name in small letters. An empty
+    /// variable counts as not set, other variables are passed over: [`unknown_variables`](crate::unknown_variables) names
+    /// them.
     ///
     /// # Errors
     ///
@@ -102,12 +104,13 @@ impl Layer {
     pub fn from_env<'a>(
         prefix: &str,
         specs: &[KeySpec],
+        below: &[Self],
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, ConfigError> {
         let mut layer = Self::new(Source::Env, Trust::Full);
         let mut problems = Vec::new();
         for (name, text) in variables {
-            let Some(key) = specs.iter().find_map(|spec| env_key(prefix, spec, name)) else {
+            let Some(key) = variable_key(prefix, specs, below, name) else {
                 continue;
             };
             if text.is_empty() {
@@ -234,20 +237,54 @@ pub(crate) fn read_text(
     })
 }
 
-/// Returns the key that a variable sets under a spec, if it does.
-fn env_key(prefix: &str, spec: &KeySpec, name: &str) -> Option<String> {
-    match spec.path.split_once('*') {
-        None => (env_name(prefix, spec.path) == name).then(|| spec.path.to_owned()),
-        Some((before, after)) if !after.contains('*') => {
-            let middle = name
-                .strip_prefix(&env_name(prefix, before))?
-                .strip_suffix(&env_name("", after))?;
-            let is_plain =
-                !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            is_plain.then(|| format!("{before}{}{after}", middle.to_ascii_lowercase()))
-        }
-        Some(_) => None,
+/// Returns the key that a variable sets, if it does.
+pub(crate) fn variable_key(
+    prefix: &str,
+    specs: &[KeySpec],
+    below: &[Layer],
+    name: &str,
+) -> Option<String> {
+    specs
+        .iter()
+        .find_map(|spec| env_key(prefix, spec, below, name))
+}
+
+fn env_key(prefix: &str, spec: &KeySpec, below: &[Layer], name: &str) -> Option<String> {
+    let Some((before, after)) = spec.path.split_once('*') else {
+        return (env_name(prefix, spec.path) == name).then(|| spec.path.to_owned());
+    };
+    if after.contains('*') {
+        return None;
     }
+    let middle = name
+        .strip_prefix(&env_name(prefix, before))?
+        .strip_suffix(&env_name("", after))?;
+    if let Some(known) = names_at(spec, below).find(|known| env_name("", known) == middle) {
+        return Some(format!("{before}{known}{after}"));
+    }
+    let is_plain = !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_plain.then(|| format!("{before}{}{after}", middle.to_ascii_lowercase()))
+}
+
+/// Returns the names that the layers have in place of the `*` of a path.
+fn names_at<'a>(spec: &KeySpec, layers: &'a [Layer]) -> impl Iterator<Item = &'a str> {
+    let start: Vec<&'static str> = spec
+        .path
+        .split('.')
+        .take_while(|segment| *segment != "*")
+        .collect();
+    layers
+        .iter()
+        .flat_map(|layer| &layer.entries)
+        .filter_map(move |entry| {
+            let is_under = entry.key.len() > start.len()
+                && entry
+                    .key
+                    .iter()
+                    .zip(&start)
+                    .all(|(name, segment)| name == segment);
+            is_under.then(|| entry.key[start.len()].as_str())
+        })
 }
 
 fn collect(

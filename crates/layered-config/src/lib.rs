@@ -19,6 +19,7 @@ pub use explain::{Row, render, rows};
 pub use file::{set_in_file, unset_in_file};
 pub use layer::{Layer, Source, Trust};
 pub use merge::{Merged, Setting, merge};
+pub use nearest::unknown_variables;
 pub use spec::{KeySpec, Kind, Project, env_name};
 pub use toml::Value;
 

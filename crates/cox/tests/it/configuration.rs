@@ -94,8 +94,28 @@ fn a_variable_that_sets_nothing_is_named() {
         --- stdout
         200
         --- stderr
-        warning: COX_MAX_TURNS sets nothing: there is no such setting; `cox config show` lists them
+        warning: COX_MAX_TURNS sets nothing: there is no such setting
+        hint: did you mean COX_CORE_MAX_TURNS?
         "#);
+    let ran = Cox::new()
+        .variable("COX_PROVIDERS_NOT_THERE_MODEL", "m")
+        .run(&["config", "get", "core.max_turns"]);
+    assert_eq!(
+        ran.stderr,
+        "warning: COX_PROVIDERS_NOT_THERE_MODEL sets nothing: there is no such setting\n\
+         hint: `cox config show` lists them\n"
+    );
+}
+
+#[test]
+fn a_provider_with_a_dash_in_its_name_is_reached_by_a_variable() {
+    let ran = Cox::new()
+        .variable("COX_PROVIDERS_Z_AI_MODEL", "glm")
+        .run(&["config", "get", "providers.z-ai.model", "--json"]);
+    assert_eq!(
+        ran.json(),
+        json!({ "key": "providers.z-ai.model", "value": "glm", "source": "COX_PROVIDERS_Z_AI_MODEL" })
+    );
 }
 
 #[test]

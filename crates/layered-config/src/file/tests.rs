@@ -161,3 +161,27 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_keeps_the_line_ends_that_it_had() {
+    check(
+        "# top\r\n[core]\r\nmodel = 'a'\r\n",
+        "core.max_turns",
+        "3",
+        "# top\r\n[core]\r\nmodel = 'a'\r\nmax_turns = 3\r\n",
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("config.toml");
+    std::os::unix::fs::symlink("real/config.toml", &link).unwrap();
+    set_in_file(&link, "config.toml", SPECS, "core.model", "b").unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(
+        fs::read_to_string(folder.path().join("real/config.toml")).unwrap(),
+        "[core]\nmodel = \"b\"\n"
+    );
+}

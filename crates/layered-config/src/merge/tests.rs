@@ -129,7 +129,7 @@ fn a_stronger_layer_replaces_a_weaker_one_and_says_where_it_stands() {
         ("PATH", "/bin"),
         ("COX_BUDGET_USD", ""),
     ];
-    let env = Layer::from_env("COX_", SPECS, variables).unwrap();
+    let env = Layer::from_env("COX_", SPECS, &[], variables).unwrap();
     check(
         &[user("core.model = 'big'"), env.clone()],
         "core.model = \"env\" # COX_CORE_MODEL",
@@ -212,14 +212,17 @@ fn families_of_keys_take_any_name() {
         merged.get("plugins.p").unwrap().value.to_string(),
         "{ a = { b = 1 } }"
     );
-    let env = Layer::from_env(
-        "COX_",
-        SPECS,
-        [("COX_PROVIDERS_LOCAL_BASE_URL", "http://y")],
-    )
-    .unwrap();
-    let merged = merge(SPECS, &[env]).unwrap();
+    let file = user("[providers.z-ai]\nbase_url='http://x'\n");
+    let variables = [
+        ("COX_PROVIDERS_LOCAL_BASE_URL", "http://y"),
+        ("COX_PROVIDERS_Z_AI_BASE_URL", "http://z"),
+        ("COX_PROVIDERS_NOT_THERE_BASE_URL", "http://n"),
+    ];
+    let env = Layer::from_env("COX_", SPECS, std::slice::from_ref(&file), variables).unwrap();
+    let merged = merge(SPECS, &[file, env]).unwrap();
+    assert_eq!(merged.names("providers"), ["local", "z-ai"]);
     assert_eq!(merged.text("providers.local.base_url"), Some("http://y"));
+    assert_eq!(merged.text("providers.z-ai.base_url"), Some("http://z"));
 }
 
 #[test]
