@@ -4,6 +4,7 @@
 //! archive the whole output, cap it, add the pointer. No surface and no tool goes around these steps.
 
 mod ask;
+mod keeper;
 mod recorder;
 mod schedule;
 
@@ -206,6 +207,7 @@ impl Dispatch {
             &self.redactor,
             self.inbox.clone(),
             self.shape,
+            prints_commands(&asked.name),
         ));
         let life = async {
             tokio::select! {
@@ -253,9 +255,22 @@ impl Dispatch {
             () = cancel.cancelled() => return Ended::not_run("cancelled before it ran"),
         };
         let started = Instant::now();
-        let output = self
-            .run(tool.as_ref(), asked, input, recorder, cancel)
+        let again = self.may_ask_to_lift().then(|| input.clone());
+        let commands = self.confined_commands();
+        let mut output = self
+            .run(tool.as_ref(), asked, input, commands, recorder, cancel)
             .await;
+        if let (Some(input), Ok(first)) = (again, &output)
+            && let Some(denied) = &first.sandbox_denied
+            && self.ask_to_lift(asked, &subject, denied, cancel).await
+        {
+            let ending = format!("{}\n[again, without the sandbox]\n", first.text);
+            cox_tools::OutputSink::write(&**recorder, ending.as_bytes());
+            let bare = Arc::new(self.commands.bare());
+            output = self
+                .run(tool.as_ref(), asked, input, bare, recorder, cancel)
+                .await;
+        }
         drop(permit);
         Ended {
             output,
@@ -269,10 +284,11 @@ impl Dispatch {
         tool: &dyn Tool,
         asked: &Asked,
         input: Value,
+        commands: Arc<Commands>,
         recorder: &Arc<Recorder>,
         cancel: &CancellationToken,
     ) -> Result<ToolOutput, String> {
-        let cx = self.tool_cx(asked.call, recorder, cancel);
+        let cx = self.tool_cx(asked.call, commands, recorder, cancel);
         let call = tool.call(input, &cx);
         tokio::pin!(call);
         tokio::select! {
@@ -285,19 +301,22 @@ impl Dispatch {
         }
     }
 
+    /// Returns how commands run now: under a read-only sandbox in plan mode.
+    fn confined_commands(&self) -> Arc<Commands> {
+        match self.judge().mode {
+            Mode::Plan => Arc::new(self.commands.with_mode(sandbox::Mode::ReadOnly)),
+            Mode::Default | Mode::Auto | Mode::Bypass => Arc::clone(&self.commands),
+        }
+    }
+
     fn tool_cx(
         self: &Arc<Self>,
         call: CallId,
+        commands: Arc<Commands>,
         recorder: &Arc<Recorder>,
         cancel: &CancellationToken,
     ) -> ToolCx {
-        let judge = self.judge();
-        let commands = match judge.mode {
-            Mode::Plan => Arc::new(self.commands.with_mode(sandbox::Mode::ReadOnly)),
-            Mode::Default | Mode::Auto | Mode::Bypass => Arc::clone(&self.commands),
-        };
-        let rules = judge.rules.clone();
-        drop(judge);
+        let rules = self.judge().rules.clone();
         ToolCx {
             workspace: Arc::clone(&self.workspace),
             archive: Arc::clone(&self.archive),
@@ -408,8 +427,14 @@ impl Dispatch {
         .await;
     }
 
+    /// Returns what the model should be told of background tasks: which ended by themselves.
+    pub(crate) fn task_news(&self) -> Vec<String> {
+        let news = self.commands.tasks().news();
+        news.iter().map(|text| self.clean(text)).collect()
+    }
+
     /// Returns a text without its secrets.
-    fn clean(&self, text: &str) -> String {
+    pub(crate) fn clean(&self, text: &str) -> String {
         self.redactor.redact(text).text.into_owned()
     }
 
@@ -439,6 +464,11 @@ impl Ended {
             ran_for: Duration::ZERO,
         }
     }
+}
+
+/// Says whether what a tool streams was printed by commands.
+fn prints_commands(name: &str) -> bool {
+    [cox_tools::bash::NAME, cox_tools::task::NAME].contains(&name)
 }
 
 /// Reads a call's arguments as a JSON object; no text at all means no arguments.

@@ -265,8 +265,22 @@ fn opening_events(
 }
 
 impl Engine {
-    /// Runs the session until its surface is gone or says so.
+    /// Runs the session to its end, and with it what still runs in the background.
     async fn run(mut self, opening: Vec<Event>) {
+        self.live(opening).await;
+        let ended = self.dispatch.commands.tasks().end_all().await;
+        if !ended.is_empty() {
+            let text = self.dispatch.clean(&format!(
+                "ended with the session: background task {}",
+                ended.join(", ")
+            ));
+            // A record that fails here has failed before, and was told.
+            drop(self.notice(Level::Warning, &text).await);
+        }
+    }
+
+    /// Runs the session until its surface is gone or says so.
+    async fn live(&mut self, opening: Vec<Event>) {
         for event in opening {
             if let Err(error) = self.journal.emit(event).await {
                 self.fail(&error).await;

@@ -43,10 +43,12 @@ impl Engine {
             )
             .await?;
         }
-        let context = match self.journal.state.items.is_empty() && !self.environment.is_empty() {
+        let mut context = match self.journal.state.items.is_empty() && !self.environment.is_empty()
+        {
             true => vec![self.environment.clone()],
             false => Vec::new(),
         };
+        context.extend(self.dispatch.task_news());
         let images = prompt
             .images
             .into_iter()
@@ -210,7 +212,22 @@ impl Engine {
             .emit(Event::ItemAdded {
                 item: Item::ToolResults { results },
             })
-            .await
+            .await?;
+        self.tell_of_tasks().await
+    }
+
+    /// Tells the model which background tasks have ended, as a part of its next request.
+    async fn tell_of_tasks(&mut self) -> Result<(), StoreError> {
+        let context = self.dispatch.task_news();
+        if context.is_empty() {
+            return Ok(());
+        }
+        let item = Item::User {
+            context,
+            text: String::new(),
+            images: Vec::new(),
+        };
+        self.journal.emit(Event::ItemAdded { item }).await
     }
 
     /// Answers calls that will not run, so that the conversation stays valid.

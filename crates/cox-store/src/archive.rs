@@ -61,6 +61,23 @@ impl Archive {
         Self { home }
     }
 
+    /// Returns the home that the archive lies in.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Puts an entry on the disk, so that it survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when there is none, or the disk fails.
+    pub fn sync(&self, id: ArchiveId) -> Result<(), StoreError> {
+        let path = self.home.archive_path(id);
+        self.open(id)?
+            .sync_data()
+            .map_err(|error| StoreError::io("write", &path, error))
+    }
+
     /// Stores bytes whole. Nothing half-written is left behind when it fails.
     ///
     /// # Errors
@@ -154,7 +171,12 @@ impl Archive {
     }
 }
 
-fn copy_rows(
+/// Writes lines `from` to `to` of what `reader` gives, 1-based and inclusive, as rows `N<TAB>text`, in little memory.
+///
+/// # Errors
+///
+/// The reader's or the writer's.
+pub fn copy_rows(
     reader: &mut dyn BufRead,
     from: u64,
     to: u64,
@@ -239,6 +261,22 @@ impl ArchiveWriter {
         });
         self.failed |= written.is_err();
         written
+    }
+
+    /// Opens what was taken so far for reading; what comes later can be read from the same file.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when it could not be written or opened.
+    pub fn open(&mut self) -> Result<File, StoreError> {
+        let flushed = self.flush();
+        self.failed |= flushed.is_err();
+        flushed?;
+        let part = match &mut self.part {
+            Some(part) => part,
+            empty => empty.insert(Part::create(&self.home, self.id)?),
+        };
+        File::open(&part.path).map_err(|error| StoreError::io("read", &part.path, error))
     }
 
     /// Ends the entry: from now on it can be read.

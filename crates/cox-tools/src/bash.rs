@@ -1,9 +1,10 @@
 //! `bash`: runs a shell line in the sandbox.
 //!
 //! Everything the line prints goes to the sink as it comes; the answer adds one line that says how it ended, and what
-//! the sandbox refused. The line and everything it started have ended when the call returns.
+//! the sandbox refused. The line and everything it started have ended when the call returns, unless it runs in the
+//! background: then it is a task of the session ([`crate::tasks`]).
 
-use std::{sync::LazyLock, time::Duration};
+use std::{path::Path, sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use child_process::Exit;
@@ -16,11 +17,17 @@ use crate::{
     parse_input,
 };
 
-mod outcome;
+pub(crate) mod outcome;
 
 /// Runs a shell line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
+
+/// The name of the tool.
+pub const NAME: &str = "bash";
+
+/// The longest that a command may run in the background.
+const MAX_BACKGROUND: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Deserialize)]
 struct Input {
@@ -29,10 +36,12 @@ struct Input {
     timeout_s: Option<f64>,
     #[serde(default)]
     shell: Option<String>,
+    #[serde(default)]
+    background: bool,
 }
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
-    name: "bash",
+    name: NAME,
     description: "Runs a shell command in a sandbox and returns its output. Starts in the working directory each time; \
                   no input, no terminal; ended with everything it started when it returns.",
     input_schema: json!({
@@ -40,7 +49,8 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "properties": {
             "command": {"type": "string"},
             "timeout_s": {"type": "integer", "description": "default 120, at most 600"},
-            "shell": {"enum": ["bash", "sh", "zsh", "dash", "fish"]}
+            "shell": {"enum": ["bash", "sh", "zsh", "dash", "fish"]},
+            "background": {"type": "boolean", "description": "for servers and long runs: returns a task id at once"}
         },
         "required": ["command"]
     }),
@@ -63,7 +73,10 @@ impl Tool for Bash {
             tool: SPEC.name.to_owned(),
             text: line.to_owned(),
             risk: command_risk(&segments),
-            targets: vec![Target::Command { line: line.to_owned(), segments }],
+            targets: vec![Target::Command {
+                line: line.to_owned(),
+                segments,
+            }],
         })
     }
 
@@ -71,15 +84,51 @@ impl Tool for Bash {
         let input: Input = parse_input(&SPEC, &input)?;
         let line = check_line(&input.command)?;
         let settings = cx.commands.settings();
-        let timeout = timeout(input.timeout_s, settings.default_timeout, settings.max_timeout);
         let shell = cx.commands.shell(input.shell.as_deref())?;
+        if input.background {
+            let timeout = timeout(input.timeout_s, MAX_BACKGROUND, MAX_BACKGROUND);
+            return in_background(line, &shell, timeout, cx);
+        }
+        let timeout = timeout(
+            input.timeout_s,
+            settings.default_timeout,
+            settings.max_timeout,
+        );
         let output = cx.output.clone();
         let ran = cx
             .commands
-            .run(line, &shell, timeout, &cx.cancel, &mut |bytes: &[u8]| output.write(bytes))
+            .run(line, &shell, timeout, &cx.cancel, &mut |bytes: &[u8]| {
+                output.write(bytes)
+            })
             .await?;
         Ok(answer(&ran, timeout))
     }
+}
+
+/// Starts a line as a task of the session.
+fn in_background(
+    line: &str,
+    shell: &Path,
+    timeout: Duration,
+    cx: &ToolCx,
+) -> Result<ToolOutput, ToolError> {
+    let Some(keeper) = cx.relay.keeper() else {
+        return Err(ToolError::Refused(
+            "nothing can run in the background here: there is no session to end it\nhint: leave `background` out".to_owned(),
+        ));
+    };
+    let id = cx
+        .commands
+        .tasks()
+        .start(line, cx.commands.ready(line, shell)?, timeout, keeper)?;
+    Ok(ToolOutput {
+        text: format!(
+            "[runs in the background as task {id}; `{}` shows its output, waits for it or ends it; it ends with the session]",
+            crate::task::NAME
+        ),
+        discovered: vec![crate::task::NAME.to_owned()],
+        ..ToolOutput::default()
+    })
 }
 
 /// Returns the line as it can be run: text without a NUL, and not blank.
@@ -91,7 +140,10 @@ fn check_line(line: &str) -> Result<&str, ToolError> {
     } else {
         return Ok(line);
     };
-    Err(ToolError::BadInput { tool: SPEC.name.to_owned(), problem: problem.to_owned() })
+    Err(ToolError::BadInput {
+        tool: SPEC.name.to_owned(),
+        problem: problem.to_owned(),
+    })
 }
 
 /// Returns the timeout that a call gets: what it asked for, at least a second, at most the limit.
@@ -113,6 +165,7 @@ fn answer(ran: &Ran, timeout: Duration) -> ToolOutput {
         text: outcome::text(ran, timeout),
         is_error: code != Some(0),
         exit_code: code,
+        sandbox_denied: ran.denial.as_ref().map(ToString::to_string),
         ..ToolOutput::default()
     }
 }

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use crate::{
-    Tool, ToolSpec, ask_user::AskUser, bash::Bash, expand::Expand, todo::Todo,
+    Tool, ToolSpec, ask_user::AskUser, bash::Bash, expand::Expand, task::Task, todo::Todo,
     tool_search::ToolSearch, web_fetch::WebFetch,
 };
 
 /// Returns every built-in tool, in the order they are sent to a model. The deferred ones come last.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    let deferred: [Arc<dyn Tool>; 2] = [Arc::new(AskUser::new()), Arc::new(WebFetch::new())];
+    let deferred: [Arc<dyn Tool>; 3] = [
+        Arc::new(AskUser::new()),
+        Arc::new(WebFetch::new()),
+        Arc::new(Task),
+    ];
     let specs: Vec<&ToolSpec> = deferred.iter().map(|tool| tool.spec()).collect();
     let mut tools = crate::fs::tools();
     tools.push(Arc::new(Bash));

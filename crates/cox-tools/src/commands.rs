@@ -12,7 +12,7 @@ use child_process::{Ended, Env, Exit, Limits, Pipe, Program, find_program};
 use sandbox::{Choice, Denial, Detected, Mode, Policy};
 use tokio_util::sync::CancellationToken;
 
-use crate::ToolError;
+use crate::{ToolError, tasks::Tasks};
 
 /// Folders that shells are found in. Never `PATH`: a workspace may be on it.
 const SHELL_FOLDERS: [&str; 5] = [
@@ -31,6 +31,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// How much of the end of an output is kept to read a denial from, in bytes.
 const TAIL: usize = 16 * 1024;
+
+/// Most output of one command, in bytes; what prints more is stuck, and is ended before it fills the disk.
+const MAX_OUTPUT: u64 = 4 << 30;
 
 /// What commands are run with.
 #[derive(Clone, Debug)]
@@ -56,8 +59,15 @@ pub struct CommandSettings {
 pub struct Commands {
     settings: Arc<CommandSettings>,
     detected: Arc<OnceLock<Detected>>,
-    /// At most the policy's.
+    /// At most the policy's, unless a person lifted it.
     mode: Mode,
+    tasks: Arc<Tasks>,
+}
+
+/// A command that is ready to run.
+pub(crate) struct Ready {
+    program: Program,
+    policy: Policy,
 }
 
 /// A command that has ended.
@@ -73,6 +83,8 @@ pub struct Ran {
     pub is_binary: bool,
     /// Whether the output's last byte is a line's end, or there was none.
     pub ends_with_newline: bool,
+    /// Whether it was ended because it printed too much.
+    pub is_flood: bool,
 }
 
 impl Commands {
@@ -83,6 +95,21 @@ impl Commands {
             settings: Arc::new(settings),
             detected: Arc::new(OnceLock::new()),
             mode,
+            tasks: Arc::default(),
+        }
+    }
+
+    /// Returns the commands that run in the background.
+    pub fn tasks(&self) -> &Arc<Tasks> {
+        &self.tasks
+    }
+
+    /// Returns the same without a sandbox. For a call that a person allowed to run so.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        Self {
+            mode: Mode::DangerFullAccess,
+            ..self.clone()
         }
     }
 
@@ -154,6 +181,12 @@ impl Commands {
         cancel: &CancellationToken,
         sink: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Ran, ToolError> {
+        let ready = self.ready(line, shell)?;
+        ready.run(timeout, cancel, sink).await
+    }
+
+    /// Wraps a shell line in the sandbox. Nothing runs yet.
+    pub(crate) fn ready(&self, line: &str, shell: &Path) -> Result<Ready, ToolError> {
         let settings = &self.settings;
         let policy = Policy {
             mode: self.mode,
@@ -170,18 +203,51 @@ impl Commands {
             .env(self.environment())
             .cwd(&settings.cwd)
             .wrap(wrap);
+        Ok(Ready { program, policy })
+    }
+
+    /// Returns what a command finds in its environment: no key of a provider, and nothing that waits for a person.
+    fn environment(&self) -> Env {
+        Env::allowlisted(&self.settings.env)
+            .set("NO_COLOR", "1")
+            .set("PAGER", "cat")
+            .set("GIT_PAGER", "cat")
+            .set("GIT_TERMINAL_PROMPT", "0")
+    }
+}
+
+impl Ready {
+    /// Runs the command to its end, and with it everything it started.
+    pub(crate) async fn run(
+        self,
+        timeout: Duration,
+        cancel: &CancellationToken,
+        sink: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Ran, ToolError> {
+        let Self { program, policy } = self;
         let limits = Limits {
             grace: GRACE,
             ..Limits::deadline(timeout)
         };
+        let flood = CancellationToken::new();
+        let stop = async {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = flood.cancelled() => {}
+            }
+        };
         let mut tail = Tail::default();
         let (mut total, mut is_binary) = (0_u64, false);
         let ended = program
-            .run(limits, cancel.cancelled(), &mut |_: Pipe, bytes: &[u8]| {
+            .run(limits, stop, &mut |_: Pipe, bytes: &[u8]| {
                 tail.push(bytes);
                 total = total.saturating_add(bytes.len() as u64);
                 is_binary |= bytes.contains(&0);
-                sink(bytes);
+                if total > MAX_OUTPUT {
+                    flood.cancel();
+                } else {
+                    sink(bytes);
+                }
             })
             .await
             .map_err(|error| {
@@ -200,17 +266,9 @@ impl Commands {
             denial,
             bytes: total,
             is_binary,
+            is_flood: flood.is_cancelled(),
             ends_with_newline: tail.bytes.last().is_none_or(|&byte| byte == b'\n'),
         })
-    }
-
-    /// Returns what a command finds in its environment: no key of a provider, and nothing that waits for a person.
-    fn environment(&self) -> Env {
-        Env::allowlisted(&self.settings.env)
-            .set("NO_COLOR", "1")
-            .set("PAGER", "cat")
-            .set("GIT_PAGER", "cat")
-            .set("GIT_TERMINAL_PROMPT", "0")
     }
 }
 

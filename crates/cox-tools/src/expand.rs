@@ -190,7 +190,7 @@ impl Write for Sink {
 }
 
 /// Reads `a-b`, `a-` or `a`, both from 1 and in either order.
-fn range(text: &str) -> Option<(u64, u64)> {
+pub(crate) fn range(text: &str) -> Option<(u64, u64)> {
     let number = |text: &str| {
         text.trim()
             .trim_start_matches(['L', 'l'])

@@ -8,17 +8,19 @@ pub mod tool;
 pub mod relay;
 
 pub mod commands;
+pub mod tasks;
 
 pub mod ask_user;
 pub mod bash;
 pub mod builtin;
 pub mod expand;
 pub mod fs;
+pub mod task;
 pub mod todo;
 pub mod tool_search;
 pub mod web_fetch;
 
-pub use relay::{Answer, Relay};
+pub use relay::{Answer, Keeper, Relay};
 pub use tool::{
     Concurrency, OutputSink, SubjectCx, Tool, ToolCx, ToolError, ToolImage, ToolOutput, ToolSpec,
     parse_input,

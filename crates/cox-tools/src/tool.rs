@@ -114,6 +114,8 @@ pub struct ToolOutput {
     pub preimages: Vec<(PathBuf, cox_store::ArchiveId)>,
     /// Deferred tools that join the session.
     pub discovered: Vec<String>,
+    /// What the sandbox refused to a command that failed: run again without it, the command may succeed.
+    pub sandbox_denied: Option<String>,
 }
 
 impl ToolOutput {

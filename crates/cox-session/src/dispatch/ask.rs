@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cox_permission::{Decision, Grants, Part, Subject, Verdict};
+use cox_permission::{ApprovalPolicy, Decision, Grants, Mode, Part, Subject, Verdict, Why};
 use cox_protocol::{self as protocol, CallId, DecidedBy, Event};
-use cox_tools::{Answer, Relay};
+use cox_tools::{Answer, Keeper, Relay};
 use tokio_util::sync::CancellationToken;
 use untrusted_text::Untrusted;
 
-use super::{Asked, Dispatch};
+use super::{Asked, Dispatch, keeper::ArchiveKeeper};
 use crate::Approver;
 
 /// Whether a call may run.
@@ -87,6 +87,61 @@ impl Dispatch {
         }
     }
 
+    /// Says whether a command that the sandbox stopped may run again without it, if a person allows.
+    pub(super) fn may_ask_to_lift(&self) -> bool {
+        let judge = self.judge();
+        judge.policy == ApprovalPolicy::OnFailure && judge.sandboxed && judge.mode != Mode::Plan
+    }
+
+    /// Asks a person whether a command that the sandbox stopped may run again without it. Where nobody answers, it may not.
+    pub(super) async fn ask_to_lift(
+        &self,
+        asked: &Asked,
+        subject: &Subject,
+        denied: &str,
+        cancel: &CancellationToken,
+    ) -> bool {
+        let why = Why::Policy {
+            policy: ApprovalPolicy::OnFailure,
+        };
+        let subject = Subject {
+            text: format!("run again without the sandbox ({denied}): {}", subject.text),
+            ..subject.clone()
+        };
+        let verdict = Verdict {
+            decision: Decision::Ask,
+            why: why.clone(),
+            parts: vec![Part {
+                text: subject.text.clone(),
+                decision: Decision::Ask,
+                why,
+            }],
+        };
+        let (allowed, by, reason) = match self.put_to_person(asked, &subject, verdict, cancel).await
+        {
+            // Without the sandbox each call is asked about: a grant covers what runs inside it.
+            Asking::Answered(protocol::Decision::Allow | protocol::Decision::AllowForSession) => (
+                true,
+                DecidedBy::Person,
+                "once without the sandbox".to_owned(),
+            ),
+            Asking::Answered(protocol::Decision::Deny { reason }) => (
+                false,
+                DecidedBy::Person,
+                reason.unwrap_or_else(|| "the person said no".to_owned()),
+            ),
+            Asking::Nobody(nobody) => (false, DecidedBy::Nobody, nobody.to_owned()),
+            Asking::Cancelled => return false,
+        };
+        let reason = if allowed {
+            format!("allowed {reason}")
+        } else {
+            format!("not run again without the sandbox: {reason}")
+        };
+        self.tell_decision(asked.call, allowed, by, &reason).await;
+        allowed
+    }
+
     async fn put_to_person(
         &self,
         asked: &Asked,
@@ -147,6 +202,11 @@ pub(super) struct SessionRelay {
 
 #[async_trait]
 impl Relay for SessionRelay {
+    fn keeper(&self) -> Option<Box<dyn Keeper>> {
+        let keeper = ArchiveKeeper::new(&self.dispatch.archive, &self.dispatch.redactor)?;
+        Some(Box::new(keeper))
+    }
+
     async fn ask(&self, question: &str, options: &[String]) -> Answer {
         let dispatch = &self.dispatch;
         if dispatch.approver == Approver::Nobody {

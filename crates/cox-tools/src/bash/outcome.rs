@@ -7,7 +7,7 @@ use child_process::Exit;
 use crate::commands::Ran;
 
 /// Returns what is said after the output, such as `[exit 0, 1.2 s]`. Begins on a line of its own.
-pub(super) fn text(ran: &Ran, timeout: Duration) -> String {
+pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
     let ended = &ran.ended;
     let elapsed = seconds(ended.elapsed);
     let mut text = String::from(if ran.ends_with_newline { "" } else { "\n" });
@@ -20,16 +20,13 @@ pub(super) fn text(ran: &Ran, timeout: Duration) -> String {
                 seconds(timeout)
             )
         }
+        Exit::Cancelled if ran.is_flood => {
+            format!(
+                "[ended after {elapsed}, with everything it started: it printed more than 4 GiB]"
+            )
+        }
         Exit::Cancelled => format!("[cancelled after {elapsed}: ended with everything it started]"),
     };
-    if ran.is_binary {
-        // Writing to a string cannot fail.
-        let _written = writeln!(
-            text,
-            "[the output holds binary data, {} bytes in all]",
-            ran.bytes
-        );
-    }
     text.push_str(&how);
     if let Some(denial) = &ran.denial {
         let _written = write!(text, "\n[sandbox: {denial}]");
@@ -57,7 +54,7 @@ pub(super) fn text(ran: &Ran, timeout: Duration) -> String {
     text
 }
 
-fn seconds(duration: Duration) -> String {
+pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 

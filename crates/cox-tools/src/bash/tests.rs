@@ -21,6 +21,7 @@ fn ran(exit: Exit) -> Ran {
         bytes: 12,
         is_binary: false,
         ends_with_newline: true,
+        is_flood: false,
     }
 }
 
@@ -54,15 +55,14 @@ fn the_last_line_begins_on_a_line_of_its_own() {
 }
 
 #[test]
-fn binary_output_is_said_to_be_binary() {
-    let odd = Ran {
-        is_binary: true,
-        ends_with_newline: false,
-        ..ran(Exit::Code(0))
+fn a_flood_is_said() {
+    let flood = Ran {
+        is_flood: true,
+        ..ran(Exit::Cancelled)
     };
     check(
-        &odd,
-        "\n[the output holds binary data, 12 bytes in all]\n[exit 0, 1.2 s]",
+        &flood,
+        "[ended after 1.2 s, with everything it started: it printed more than 4 GiB]",
     );
 }
 
