@@ -47,6 +47,11 @@ impl Home {
         self.archive_dir().join(id.to_string())
     }
 
+    /// Returns the folder of the records of unfinished changes.
+    pub fn write_sets_dir(&self) -> PathBuf {
+        self.root.join("write-sets")
+    }
+
     /// Returns the file of the session index.
     pub fn index_path(&self) -> PathBuf {
         self.root.join("index.db")

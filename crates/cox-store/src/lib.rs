@@ -11,9 +11,11 @@ pub mod archive;
 pub mod home;
 pub mod index;
 pub mod rollout;
+pub mod write_sets;
 
 pub use archive::{Archive, ArchiveWriter, LinesCopied};
 pub use cox_protocol::ArchiveId;
 pub use home::{Clock, Home, StoreError};
 pub use index::{By, Hit, Index, LedgerFilter, LedgerRow, SessionRow};
 pub use rollout::{Replay, Rollout, Skipped, Stored, latest_for, list_ids};
+pub use write_sets::{LeftRecord, OpenRecord, WriteSets};

@@ -5,6 +5,7 @@ mod lines;
 mod tests;
 
 use std::{
+    fmt,
     fs::File,
     io::{self, Read},
     path::Path,
@@ -26,6 +27,38 @@ impl Digest {
     /// Returns the digest of bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// Returns the digest of what a reader gives, in little memory.
+    pub(crate) fn of_reader(mut reader: impl Read) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let read = reader.read(&mut buffer)?;
+            if read == 0 {
+                return Ok(Self(hasher.finalize().into()));
+            }
+            hasher.update(&buffer[..read]);
+        }
+    }
+
+    /// Reads what `Display` writes.
+    pub(crate) fn from_hex(hex: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if hex.len() != 64 || !hex.is_ascii() {
+            return None;
+        }
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    /// Writes 64 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

@@ -8,6 +8,7 @@
 )]
 
 pub mod confine;
+pub(crate) mod failpoint;
 pub mod file;
 pub(crate) mod folder;
 
@@ -29,7 +30,7 @@ use std::{
 
 pub use confine::{Access, ConfineError, Confined, Roots, confine};
 pub use file::{Digest, ReadError};
-pub use write_set::{PreImages, Receipt, WriteError, WriteSet};
+pub use write_set::{Begun, Journal, PreImages, Receipt, Unfinished, WriteError, WriteSet};
 
 /// The files of a session.
 #[derive(Debug)]

@@ -1,23 +1,41 @@
 //! Many files as one change: all of them, or none.
 //!
-//! The steps, in this order: judge every path again; hold its folder; read what is there and compare it with what the
-//! change was made from; give the old bytes to the archive; stage the new bytes beside; look again; replace. A failure at
-//! any step takes back what was done. Each file is at every instant whole, old or new.
+//! The steps, in this order: judge every path again; read what is there and compare it with what the change was made from;
+//! give the old bytes to the archive; write down what is about to be done; stage the new bytes beside; look again; replace;
+//! take the record away. A failure at any step takes back what was done. Each file is at every instant whole, old or new,
+//! and what a killed process leaves is told and mended by [`Unfinished`].
 
+mod journal;
+mod look;
+mod recover;
 mod replace;
 mod stage;
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
+
+pub use journal::{Begun, Journal};
+pub use recover::{FileState, Images, Progress, RecoverError, Standing, Unfinished, progress};
 
 use crate::confine::{Access, ConfineError, Confined, Roots, confine_again};
 
 /// Keeps the bytes that a change replaces, so that it can be undone.
 pub trait PreImages {
+    /// Puts kept bytes on the disk, for a file that is about to be written in place: a power cut may tear it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the disk fails with; the change is then not made.
+    fn sync(&self, name: &str) -> io::Result<()> {
+        let _ = name;
+        Ok(())
+    }
+
     /// Stores bytes and returns the name they can be had by.
     ///
     /// # Errors
@@ -132,7 +150,15 @@ pub enum WriteError {
         /// What it is.
         kind: &'static str,
     },
-    /// Nobody may write the file.
+    /// What should be its folder is a file.
+    #[error(
+        "`{written}` is to stand below a file; nothing was written\nhint: look at the folders in the path with `glob`"
+    )]
+    BelowAFile {
+        /// The path as written.
+        written: String,
+    },
+    /// Nobody may write the file, or not this process: replacing it would go around that.
     #[error(
         "`{written}` is write-protected (mode {mode:04o}); nothing was written\nhint: ask the person before changing its mode"
     )]
@@ -151,6 +177,13 @@ pub enum WriteError {
         #[source]
         source: io::Error,
     },
+    /// The record of the change could not be stored.
+    #[error("the change could not be written down first, so nothing was written")]
+    Journal {
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The system failed; what was replaced before was put back.
     #[error("{what} `{written}` failed; nothing was changed")]
     Io {
@@ -163,7 +196,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The system failed, and then failed again while putting files back.
-    #[error("{what} `{written}` failed, and these could not be put back: {}\nhint: their old content is in the archive", stuck.join(", "))]
+    #[error("{what} `{written}` failed, and these could not be put back: {}\nhint: their old content is in the archive; `cox doctor` tells how to undo the rest", stuck.join(", "))]
     HalfDone {
         /// What was being done.
         what: &'static str,
@@ -212,26 +245,63 @@ impl<'r> WriteSet<'r> {
     /// # Errors
     ///
     /// [`WriteError`] names the file. Apart from [`WriteError::HalfDone`] every file is as it was.
-    pub fn apply(self, preimages: &dyn PreImages) -> Result<Receipt, WriteError> {
-        for (index, change) in self.changes.iter().enumerate() {
+    pub fn apply(
+        self,
+        preimages: &dyn PreImages,
+        journal: &dyn Journal,
+    ) -> Result<Receipt, WriteError> {
+        let mut named: HashSet<&Path> = HashSet::with_capacity(self.changes.len());
+        for change in &self.changes {
             let at = change.at();
-            if self.changes[..index]
-                .iter()
-                .any(|other| other.at().real == at.real)
-            {
+            if !named.insert(&at.real) {
                 return Err(WriteError::Twice {
                     written: at.written.clone(),
                 });
             }
-            confine_again(self.roots, at, Access::Write)?;
         }
+        self.judge_again()?;
+        let plans = look::look(&self.changes, preimages)?;
+        if plans.is_empty() {
+            return Ok(Receipt::default());
+        }
+        let mut record = look::record(&plans);
+        let durable = plans.len() > 1;
+        let failed = |source| WriteError::Journal { source };
+        let mut begun = journal.begin(&record.to_bytes(), durable).map_err(failed)?;
+        let done = self.make(&plans, preimages, &mut record, begun.as_mut());
+        // Files that could not be put back are for the next start: the record stays.
+        if !matches!(done, Err(WriteError::HalfDone { .. })) {
+            begun.end();
+        }
+        done
+    }
+
+    fn make(
+        &self,
+        plans: &[look::Plan<'_>],
+        preimages: &dyn PreImages,
+        record: &mut journal::Record,
+        begun: &mut dyn Begun,
+    ) -> Result<Receipt, WriteError> {
         let mut staged = stage::Staged::default();
-        for change in &self.changes {
-            stage::stage(&mut staged, change, preimages)?;
+        for plan in plans {
+            stage::stage(&mut staged, plan)?;
         }
+        staged.sync()?;
+        if staged.keep_new(preimages, record)? {
+            begun
+                .rewrite(&record.to_bytes())
+                .map_err(|source| WriteError::Journal { source })?;
+        }
+        self.judge_again()?;
+        replace::replace(staged)
+    }
+
+    /// Says whether every path still leads where it led.
+    fn judge_again(&self) -> Result<(), WriteError> {
         for change in &self.changes {
             confine_again(self.roots, change.at(), Access::Write)?;
         }
-        replace::replace(staged)
+        Ok(())
     }
 }

@@ -2,14 +2,19 @@
 
 use std::{io, path::Path};
 
-use cox_store::{Archive, ArchiveId};
-use cox_workspace::{Digest, PreImages, Receipt, WriteError, WriteSet, write_set::WrittenKind};
+use cox_store::{Archive, ArchiveId, OpenRecord, WriteSets};
+use cox_workspace::{
+    Begun, Digest, Journal, PreImages, Receipt, WriteError, WriteSet, write_set::WrittenKind,
+};
 
 use crate::{ToolCx, ToolError, ToolOutput};
 
 /// Makes the changes of a set and notes the pre-images in the output.
 pub(super) fn apply(set: WriteSet<'_>, cx: &ToolCx) -> Result<Receipt, WriteError> {
-    set.apply(&InArchive(&cx.archive))
+    set.apply(
+        &InArchive(&cx.archive),
+        &InHome(WriteSets::new(cx.archive.home().clone())),
+    )
 }
 
 /// Puts the receipt's pre-images into the output.
@@ -47,7 +52,9 @@ pub(super) fn from_write(error: WriteError) -> ToolError {
             what: format!("{what} `{written}` failed; nothing was changed"),
             source,
         },
-        WriteError::Keep { ref source, .. } | WriteError::HalfDone { ref source, .. } => {
+        WriteError::Keep { ref source, .. }
+        | WriteError::Journal { ref source }
+        | WriteError::HalfDone { ref source, .. } => {
             ToolError::Refused(format!("{error}: {source}"))
         }
         other => ToolError::Refused(other.to_string()),
@@ -62,5 +69,31 @@ impl PreImages for InArchive<'_> {
             .put(bytes)
             .map(|id| id.to_string())
             .map_err(io::Error::other)
+    }
+
+    fn sync(&self, name: &str) -> io::Result<()> {
+        let id = name.parse().map_err(io::Error::other)?;
+        self.0.sync(id).map_err(io::Error::other)
+    }
+}
+
+struct InHome(WriteSets);
+
+impl Journal for InHome {
+    fn begin(&self, record: &[u8], durable: bool) -> io::Result<Box<dyn Begun>> {
+        let open = self.0.begin(record, durable).map_err(io::Error::other)?;
+        Ok(Box::new(Open(open)))
+    }
+}
+
+struct Open(OpenRecord);
+
+impl Begun for Open {
+    fn rewrite(&mut self, record: &[u8]) -> io::Result<()> {
+        self.0.rewrite(record).map_err(io::Error::other)
+    }
+
+    fn end(self: Box<Self>) {
+        self.0.end();
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags};
 
 use super::{Kind, Stamp};
+use crate::failpoint::step;
 
 /// A folder held open.
 #[derive(Debug)]
@@ -69,11 +70,13 @@ impl Folder {
 
     /// Makes the folder `name` in this one.
     pub(crate) fn make_folder(&self, name: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// Takes the empty folder `name` away.
     pub(crate) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 
@@ -86,12 +89,14 @@ impl Folder {
 
     /// Opens the existing file `name` to be written in place; a link is an error.
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
+        step();
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, Mode::empty())?.into())
     }
 
     /// Creates the file `name`, which must not exist. The mode is narrowed by the process's umask.
     pub(crate) fn create(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        step();
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
@@ -104,13 +109,25 @@ impl Folder {
         Ok(to_stamp(&stat))
     }
 
+    /// Says no when this process may not write the file `name`, although it might replace it.
+    pub(crate) fn may_write(&self, name: &OsStr) -> io::Result<()> {
+        use rustix::{fs::Access, io::Errno};
+        match fs::accessat(&self.fd, name, Access::WRITE_OK, AtFlags::EACCESS) {
+            Err(error @ (Errno::ACCESS | Errno::ROFS)) => Err(error.into()),
+            // Not every system can tell; the act itself will.
+            _ => Ok(()),
+        }
+    }
+
     /// Renames over whatever is there.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
     /// Renames; fails when `to` exists.
     pub(crate) fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::renameat_with(
             &self.fd,
             from,
@@ -122,6 +139,7 @@ impl Folder {
 
     /// Exchanges two entries in one instant.
     pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::renameat_with(
             &self.fd,
             one,
@@ -133,16 +151,22 @@ impl Folder {
 
     /// Gives `from` a second name, which must be free.
     pub(crate) fn link(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::linkat(&self.fd, from, &self.fd, to, AtFlags::empty())?)
     }
 
     /// Takes the file `name` away.
     pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        step();
         Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
     /// Puts the folder's entries on the disk. Best effort: not every file system can.
     pub(crate) fn sync(&self) {
+        step();
+        if !crate::failpoint::waits_for_the_disk() {
+            return;
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(fd) = fs::openat(&self.fd, ".", flags, Mode::empty()) {
             let _ = fs::fsync(fd);
@@ -155,8 +179,11 @@ pub(crate) fn stamp_of(file: &File) -> io::Result<Stamp> {
     Ok(to_stamp(&fs::fstat(file.as_fd())?))
 }
 
-/// Gives an open file the mode and, where that is allowed, the owner of `like`. Says whether the owner fits.
-pub(crate) fn take_after(file: &File, like: &Stamp) -> io::Result<bool> {
+/// Gives an open file what `old` has and a rename would lose: attributes and access lists, the mode and, where that is
+/// allowed, the owner. Says whether everything fits.
+///
+/// The set-user and set-group bits are not taken along, as the system drops them from a program that is written to.
+pub(crate) fn take_after(file: &File, like: &Stamp, old: &File) -> io::Result<bool> {
     let now = stamp_of(file)?;
     let mut fits = (now.owner, now.group) == (like.owner, like.group);
     if !fits {
@@ -164,12 +191,60 @@ pub(crate) fn take_after(file: &File, like: &Stamp) -> io::Result<bool> {
         let group = fs::Gid::from_raw(like.group);
         fits = fs::fchown(file, Some(owner), Some(group)).is_ok();
     }
+    fits &= copy_attributes(old, file);
     // After the owner: a change of owner clears bits.
     fs::fchmod(
         file,
-        Mode::from_raw_mode((like.mode & 0o7777) as rustix::fs::RawMode),
+        Mode::from_raw_mode((like.mode & 0o1777) as rustix::fs::RawMode),
     )?;
     Ok(fits)
+}
+
+/// Attributes that the system gives by itself, and the one that makes a program powerful.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+const NOT_COPIED: [&[u8]; 5] = [
+    b"security.capability",
+    b"security.selinux",
+    b"security.ima",
+    b"security.evm",
+    b"com.apple.provenance",
+];
+
+/// Copies extended attributes, access lists among them. Says whether all were copied.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn copy_attributes(from: &File, to: &File) -> bool {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::{
+        fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr},
+        io::Errno,
+    };
+
+    // The most that Linux gives: XATTR_LIST_MAX and XATTR_SIZE_MAX of limits.h.
+    const MOST: usize = 64 * 1024;
+    let mut names = vec![0; MOST];
+    let length = match flistxattr(from, names.as_mut_slice()) {
+        Ok(length) => length,
+        Err(Errno::NOTSUP | Errno::NOSYS | Errno::PERM) => return true,
+        Err(_) => return false,
+    };
+    let mut value = Vec::new();
+    names[..length]
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty() && !NOT_COPIED.contains(name))
+        .all(|name| {
+            value.resize(MOST, 0);
+            let name = OsStr::from_bytes(name);
+            fgetxattr(from, name, value.as_mut_slice())
+                .and_then(|length| fsetxattr(to, name, &value[..length], XattrFlags::empty()))
+                .is_ok()
+        })
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn copy_attributes(_from: &File, _to: &File) -> bool {
+    true
 }
 
 #[expect(

@@ -74,6 +74,10 @@ impl Folder {
         Ok(to_stamp(&fs::symlink_metadata(self.path.join(name))?))
     }
 
+    pub(crate) fn may_write(&self, _name: &OsStr) -> io::Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }
@@ -101,7 +105,7 @@ pub(crate) fn stamp_of(file: &File) -> io::Result<Stamp> {
     Ok(to_stamp(&file.metadata()?))
 }
 
-pub(crate) fn take_after(_file: &File, _like: &Stamp) -> io::Result<bool> {
+pub(crate) fn take_after(_file: &File, _like: &Stamp, _old: &File) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -1,16 +1,20 @@
 //! The second half of a write set: file by file into place, and back again if one of them fails.
 
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs::File,
-    io::{self, Seek, Write},
+    io::{self, Seek},
 };
 
 use super::{
     Receipt, WriteError, WrittenKind,
-    stage::{Act, Staged, StagedFile},
+    stage::{Act, Staged, StagedFile, stage_beside, write_all},
 };
-use crate::folder::{Folder, Stamp, is_unsupported};
+use crate::{
+    failpoint::{step, waits_for_the_disk},
+    folder::{Folder, Stamp, is_unsupported},
+};
 
 /// How one change can be taken back.
 enum Undo {
@@ -28,11 +32,13 @@ enum Undo {
 
 /// Makes the staged changes.
 pub(super) fn replace(mut staged: Staged) -> Result<Receipt, WriteError> {
-    let mut undo: Vec<Undo> = Vec::with_capacity(staged.files.len());
+    let (first, then): (Vec<usize>, Vec<usize>) =
+        (0..staged.files.len()).partition(|&index| staged.files[index].goes_first);
+    let mut undo: Vec<(usize, Undo)> = Vec::with_capacity(staged.files.len());
     let mut failure = None;
-    for file in &mut staged.files {
-        match put(file) {
-            Ok(way_back) => undo.push(way_back),
+    for index in first.into_iter().chain(then) {
+        match put(&mut staged.files[index]) {
+            Ok(way_back) => undo.push((index, way_back)),
             Err(error) => {
                 failure = Some(error);
                 break;
@@ -41,23 +47,30 @@ pub(super) fn replace(mut staged: Staged) -> Result<Receipt, WriteError> {
     }
     if let Some(error) = failure {
         let stuck = take_back(&staged.files, &undo);
-        return Err(if stuck.is_empty() {
-            error
-        } else {
-            half_done(error, stuck)
-        });
+        if stuck.is_empty() {
+            return Err(error);
+        }
+        // What stands beside the files is for the next start.
+        staged.done = true;
+        return Err(half_done(error, stuck));
     }
     staged.done = true;
-    for (file, way_back) in staged.files.iter().zip(&undo) {
+    for (index, way_back) in &undo {
+        let file = &staged.files[*index];
         match (&file.act, way_back) {
             // The old file, under a name that says whose it is: harmless if it cannot be taken away.
-            (Act::Replace { sibling, .. }, Undo::Exchanged) => drop_quietly(&file.folder, sibling),
-            (Act::Delete { aside, .. }, _) => drop_quietly(&file.folder, aside),
+            (Act::Replace { .. }, Undo::Exchanged)
+            | (Act::Delete { .. } | Act::InPlace { .. }, _) => {
+                drop(file.folder.remove(&file.sibling));
+            }
             _ => {}
         }
     }
+    let mut synced = HashSet::new();
     for file in &staged.files {
-        file.folder.sync();
+        if synced.insert(file.receipt.path.parent()) {
+            file.folder.sync();
+        }
     }
     Ok(Receipt {
         files: staged
@@ -68,10 +81,6 @@ pub(super) fn replace(mut staged: Staged) -> Result<Receipt, WriteError> {
     })
 }
 
-fn drop_quietly(folder: &Folder, name: &OsStr) {
-    drop(folder.remove(name));
-}
-
 fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
     let written = file.written.clone();
     let failed = |source| WriteError::Io {
@@ -80,8 +89,9 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
         source,
     };
     let (folder, name) = (&file.folder, file.name.as_os_str());
+    let sibling = file.sibling.as_os_str();
     match &file.act {
-        Act::Create { sibling } => match to_new(folder, sibling, name) {
+        Act::Create => match to_new(folder, sibling, name) {
             Ok(()) => Ok(Undo::Created),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(WriteError::Exists { written })
@@ -92,11 +102,7 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
                 source,
             }),
         },
-        Act::Replace {
-            sibling,
-            stamp,
-            old,
-        } => {
+        Act::Replace { stamp, old } => {
             same(folder, name, stamp, &written)?;
             match folder.exchange(sibling, name) {
                 Ok(()) => {
@@ -115,10 +121,10 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
                     Ok(Undo::Replaced)
                 }
                 Err(error) if cannot_be_replaced(&error) => {
+                    // The sibling stays meanwhile: a torn file can be finished from it.
                     let new = read_back(folder, sibling).map_err(failed)?;
-                    folder.remove(sibling).map_err(failed)?;
+                    in_place(folder, name, &new, old).map_err(failed)?;
                     let (stamp, old) = (stamp.clone(), old.clone());
-                    in_place(folder, name, &new, &old).map_err(failed)?;
                     file.act = Act::InPlace { stamp, old, new };
                     file.receipt.in_place = true;
                     Ok(Undo::InPlace)
@@ -131,10 +137,10 @@ fn put(file: &mut StagedFile) -> Result<Undo, WriteError> {
             in_place(folder, name, new, old).map_err(failed)?;
             Ok(Undo::InPlace)
         }
-        Act::Delete { aside, stamp } => {
+        Act::Delete { stamp } => {
             same(folder, name, stamp, &written)?;
             folder
-                .rename(name, aside)
+                .rename(name, sibling)
                 .map_err(|source| WriteError::Io {
                     what: "deleting",
                     written,
@@ -164,7 +170,7 @@ fn same(folder: &Folder, name: &OsStr, stamp: &Stamp, written: &str) -> Result<(
 }
 
 /// Gives a staged file its name, never over another file.
-fn to_new(folder: &Folder, sibling: &OsStr, name: &OsStr) -> io::Result<()> {
+pub(super) fn to_new(folder: &Folder, sibling: &OsStr, name: &OsStr) -> io::Result<()> {
     match folder.rename_to_new(sibling, name) {
         Err(error) if is_unsupported(&error) => {}
         other => return other,
@@ -195,7 +201,7 @@ fn read_back(folder: &Folder, name: &OsStr) -> io::Result<Vec<u8>> {
 }
 
 /// Overwrites a file; a failure half-way writes the old bytes again.
-fn in_place(folder: &Folder, name: &OsStr, new: &[u8], old: &[u8]) -> io::Result<()> {
+pub(super) fn in_place(folder: &Folder, name: &OsStr, new: &[u8], old: &[u8]) -> io::Result<()> {
     let mut file = folder.open_to_write(name)?;
     let written = overwrite(&mut file, new);
     if written.is_err() {
@@ -206,31 +212,28 @@ fn in_place(folder: &Folder, name: &OsStr, new: &[u8], old: &[u8]) -> io::Result
 
 fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.rewind()?;
-    file.write_all(bytes)?;
+    write_all(file, bytes)?;
+    step();
     file.set_len(bytes.len() as u64)?;
-    file.sync_data()
+    if waits_for_the_disk() {
+        file.sync_data()?;
+    }
+    Ok(())
 }
 
 /// Takes changes back, last first, and returns those that could not be.
-fn take_back(files: &[StagedFile], undo: &[Undo]) -> Vec<String> {
+fn take_back(files: &[StagedFile], undo: &[(usize, Undo)]) -> Vec<String> {
     let mut stuck = Vec::new();
-    for (file, way_back) in files.iter().zip(undo).rev() {
+    for (index, way_back) in undo.iter().rev() {
+        let file = &files[*index];
         let (folder, name) = (&file.folder, file.name.as_os_str());
+        let sibling = file.sibling.as_os_str();
         let back = match (&file.act, way_back) {
-            (Act::Create { .. }, _) => folder.remove(name),
-            (Act::Replace { sibling, .. }, Undo::Exchanged) => folder.exchange(sibling, name),
-            (
-                Act::Replace {
-                    sibling,
-                    stamp,
-                    old,
-                },
-                _,
-            ) => {
-                write_again(folder, sibling, stamp, old).and_then(|()| folder.rename(sibling, name))
-            }
+            (Act::Create, _) => folder.remove(name),
+            (Act::Replace { .. }, Undo::Exchanged) => folder.exchange(sibling, name),
+            (Act::Replace { stamp, old }, _) => write_again(folder, name, sibling, stamp, old),
             (Act::InPlace { old, new, .. }, _) => in_place(folder, name, old, new),
-            (Act::Delete { aside, .. }, _) => to_new(folder, aside, name),
+            (Act::Delete { .. }, _) => to_new(folder, sibling, name),
         };
         if let Err(error) = back {
             let preimage = file.receipt.preimage.as_deref().unwrap_or("none");
@@ -243,11 +246,33 @@ fn take_back(files: &[StagedFile], undo: &[Undo]) -> Vec<String> {
     stuck
 }
 
-fn write_again(folder: &Folder, sibling: &OsStr, stamp: &Stamp, old: &[u8]) -> io::Result<()> {
-    let mut file = folder.create(sibling, 0o600)?;
-    crate::folder::take_after(&file, stamp)?;
-    file.write_all(old)?;
-    file.sync_data()
+/// Gives a file other bytes by way of a sibling, or in place where that cannot be.
+pub(super) fn write_again(
+    folder: &Folder,
+    name: &OsStr,
+    sibling: &OsStr,
+    stamp: &Stamp,
+    bytes: &[u8],
+) -> io::Result<()> {
+    match stage_beside(folder, name, sibling, stamp, bytes)? {
+        Some(file) => {
+            if waits_for_the_disk() {
+                file.sync_data()?;
+            }
+            match folder.rename(sibling, name) {
+                Err(error) if cannot_be_replaced(&error) => {
+                    let mut file = folder.open_to_write(name)?;
+                    overwrite(&mut file, bytes)?;
+                    folder.remove(sibling)
+                }
+                other => other,
+            }
+        }
+        None => {
+            let mut file = folder.open_to_write(name)?;
+            overwrite(&mut file, bytes)
+        }
+    }
 }
 
 fn half_done(error: WriteError, stuck: Vec<String>) -> WriteError {

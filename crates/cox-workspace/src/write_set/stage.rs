@@ -1,18 +1,21 @@
 //! The first half of a write set: everything that can be done without touching a file of the person's.
 
 use std::{
-    collections::hash_map::RandomState,
     ffi::{OsStr, OsString},
     fs::File,
-    hash::BuildHasher,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
 };
 
-use super::{Change, PreImages, WriteError, Written, WrittenKind};
+use super::{
+    Change, PreImages, WriteError, Written, WrittenKind,
+    journal::Record,
+    look::{Plan, hold, opening},
+};
 use crate::{
     confine::Confined,
-    folder::{Folder, Kind, Stamp, stamp_of, take_after},
+    failpoint::{CHUNK, step, waits_for_the_disk},
+    folder::{Folder, Stamp, take_after},
 };
 
 /// Changes that are ready to be made. Dropped before they are made, it leaves nothing behind.
@@ -30,30 +33,31 @@ pub(super) struct Staged {
 pub(super) struct StagedFile {
     pub(super) folder: Folder,
     pub(super) name: OsString,
+    /// The name of ours beside it, whether or not anything stands there.
+    pub(super) sibling: OsString,
     pub(super) act: Act,
     pub(super) written: String,
     pub(super) receipt: Written,
+    pub(super) goes_first: bool,
+    /// The staged file until it is on the disk.
+    pub(super) unsynced: Option<File>,
 }
 
 /// What is about to be done to one file.
 #[derive(Debug)]
 pub(super) enum Act {
     /// The sibling becomes a file that is not there yet.
-    Create { sibling: OsString },
+    Create,
     /// The sibling takes the file's place. The bytes are for systems that cannot exchange.
-    Replace {
-        sibling: OsString,
-        stamp: Stamp,
-        old: Vec<u8>,
-    },
+    Replace { stamp: Stamp, old: Vec<u8> },
     /// The file's bytes are overwritten.
     InPlace {
         stamp: Stamp,
         old: Vec<u8>,
         new: Vec<u8>,
     },
-    /// The file goes aside, and away when all is done.
-    Delete { aside: OsString, stamp: Stamp },
+    /// The file goes aside, to the sibling's name, and away when all is done.
+    Delete { stamp: Stamp },
 }
 
 /// A folder that was made for a new file.
@@ -69,9 +73,9 @@ impl Drop for Staged {
             return;
         }
         for file in &self.files {
-            if let Act::Create { sibling } | Act::Replace { sibling, .. } = &file.act {
+            if !matches!(file.act, Act::Delete { .. }) {
                 // What cannot be taken away is a file with a name that says whose it is.
-                drop(file.folder.remove(sibling));
+                drop(file.folder.remove(&file.sibling));
             }
         }
         for folder in self.made.iter().rev() {
@@ -81,94 +85,119 @@ impl Drop for Staged {
     }
 }
 
-/// Checks one change, keeps its pre-image and puts its new bytes beside the file.
-pub(super) fn stage(
-    staged: &mut Staged,
-    change: &Change,
-    preimages: &dyn PreImages,
-) -> Result<(), WriteError> {
-    let at = change.at();
-    let written = at.written.clone();
-    let io = |what| {
-        let written = written.clone();
-        move |source: io::Error| WriteError::Io {
-            what,
-            written,
-            source,
-        }
-    };
-    let Some(name) = at.real.file_name().filter(|_| at.real != at.root) else {
-        return Err(WriteError::NotAFile {
-            written,
-            kind: "folder",
-        });
-    };
-    let makes_folders = matches!(change, Change::Create { .. });
-    let folder = hold_parent(staged, at, makes_folders).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => WriteError::Gone {
-            written: written.clone(),
-        },
-        _ => io("opening the folder of")(source),
-    })?;
-    let name = name.to_owned();
-    let (act, kind, preimage) = match change {
-        Change::Create { bytes, .. } => {
-            match folder.stamp(&name) {
-                Ok(_) => return Err(WriteError::Exists { written }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(io("looking at")(error)),
+impl Staged {
+    /// Puts what was staged on the disk. All is written by now, so that one turn of the disk serves many files.
+    pub(super) fn sync(&mut self) -> Result<(), WriteError> {
+        for file in &mut self.files {
+            if let Some(staged) = file.unsynced.take()
+                && waits_for_the_disk()
+            {
+                staged.sync_data().map_err(|source| WriteError::Io {
+                    what: "writing a file beside",
+                    written: file.written.clone(),
+                    source,
+                })?;
             }
-            let sibling = sibling();
-            let file = folder
-                .create(&sibling, 0o666)
-                .map_err(io("creating a file beside"))?;
-            fill(file, &folder, &sibling, bytes).map_err(io("writing a file beside"))?;
-            (Act::Create { sibling }, WrittenKind::Created, None)
+        }
+        Ok(())
+    }
+
+    /// Keeps the new bytes of files that are written in place, and notes their names. Says whether there were any.
+    pub(super) fn keep_new(
+        &self,
+        preimages: &dyn PreImages,
+        record: &mut Record,
+    ) -> Result<bool, WriteError> {
+        let mut any = false;
+        for (file, entry) in self.files.iter().zip(&mut record.files) {
+            let Act::InPlace { new, .. } = &file.act else {
+                continue;
+            };
+            any = true;
+            let keep = || -> io::Result<String> {
+                let name = preimages.keep(&file.receipt.path, new)?;
+                preimages.sync(&name)?;
+                if let Some(old) = &file.receipt.preimage {
+                    preimages.sync(old)?;
+                }
+                Ok(name)
+            };
+            entry.new = Some(keep().map_err(|source| WriteError::Keep {
+                written: file.written.clone(),
+                source,
+            })?);
+        }
+        Ok(any)
+    }
+}
+
+/// Puts the new bytes of one change beside the file.
+pub(super) fn stage(staged: &mut Staged, plan: &Plan<'_>) -> Result<(), WriteError> {
+    let at = plan.change.at();
+    let failed = |source: io::Error| WriteError::Io {
+        what: "writing a file beside",
+        written: at.written.clone(),
+        source,
+    };
+    let gone = || WriteError::Gone {
+        written: at.written.clone(),
+    };
+    let folder = match plan.change {
+        Change::Create { .. } => make_parent(staged, at),
+        _ => hold(at),
+    }
+    .map_err(|source| opening(at, source))?;
+    let mut unsynced = None;
+    let (act, kind) = match plan.change {
+        Change::Create { bytes, .. } => {
+            let file = folder.create(&plan.sibling, 0o666).map_err(failed)?;
+            unsynced = Some(fill(file, &folder, &plan.sibling, bytes).map_err(failed)?);
+            (Act::Create, WrittenKind::Created)
         }
         Change::Update { old, new, .. } => {
-            let stamp = unchanged(&folder, &name, old, at)?;
-            let preimage = keep(preimages, at, old)?;
-            let act =
-                stage_update(&folder, stamp, old, new).map_err(io("writing a file beside"))?;
-            (act, WrittenKind::Changed, Some(preimage))
+            let stamp = plan.stamp.clone().ok_or_else(gone)?;
+            let beside = stage_beside(&folder, &plan.name, &plan.sibling, &stamp, new);
+            unsynced = beside.map_err(failed)?;
+            let old = old.clone();
+            let act = if unsynced.is_some() {
+                Act::Replace { stamp, old }
+            } else {
+                let new = new.clone();
+                Act::InPlace { stamp, old, new }
+            };
+            (act, WrittenKind::Changed)
         }
-        Change::Delete { old, .. } => {
-            let stamp = unchanged(&folder, &name, old, at)?;
-            let preimage = keep(preimages, at, old)?;
-            (
-                Act::Delete {
-                    aside: sibling(),
-                    stamp,
-                },
-                WrittenKind::Deleted,
-                Some(preimage),
-            )
+        Change::Delete { .. } => {
+            let stamp = plan.stamp.clone().ok_or_else(gone)?;
+            (Act::Delete { stamp }, WrittenKind::Deleted)
         }
     };
-    let in_place = matches!(act, Act::InPlace { .. });
     let receipt = Written {
         path: at.real.clone(),
         kind,
-        preimage,
-        in_place,
+        preimage: plan.preimage.clone(),
+        in_place: matches!(act, Act::InPlace { .. }),
     };
     staged.files.push(StagedFile {
         folder,
-        name,
+        name: plan.name.clone(),
+        sibling: plan.sibling.clone(),
         act,
-        written,
+        written: at.written.clone(),
         receipt,
+        goes_first: plan.goes_first,
+        unsynced,
     });
     Ok(())
 }
 
-/// Opens the folder of a file; makes the missing ones of a new file.
-fn hold_parent(staged: &mut Staged, at: &Confined, make: bool) -> io::Result<Folder> {
+/// Opens the folder of a new file; makes the missing ones.
+fn make_parent(staged: &mut Staged, at: &Confined) -> io::Result<Folder> {
     let inside = at.real.strip_prefix(&at.root).map_err(io::Error::other)?;
     let path = inside.parent().unwrap_or(Path::new(""));
     let root = Folder::root(&at.root)?;
     match root.below(path) {
-        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         other => return other,
     }
     let mut folder = root.below(Path::new(""))?;
@@ -193,90 +222,21 @@ fn hold_parent(staged: &mut Staged, at: &Confined, make: bool) -> io::Result<Fol
     Ok(folder)
 }
 
-/// Checks that a file still holds the bytes that the change was made from.
-fn unchanged(
+/// Puts new bytes beside a file, under the sibling's name and with what the file has besides its bytes.
+///
+/// None for a file that is to be written in place: it has other names, is of another owner, has attributes that cannot be
+/// copied, or stands in a folder that takes no new file. Replacing it would lose that, or cannot be done.
+pub(super) fn stage_beside(
     folder: &Folder,
     name: &OsStr,
-    old: &[u8],
-    at: &Confined,
-) -> Result<Stamp, WriteError> {
-    let written = at.written.clone();
-    let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => WriteError::Gone {
-            written: at.written.clone(),
-        },
-        _ => WriteError::Io {
-            what: "reading",
-            written: at.written.clone(),
-            source,
-        },
-    };
-    let stamp = folder.stamp(name).map_err(failed)?;
-    match stamp.kind {
-        Kind::File => {}
-        Kind::Folder => {
-            return Err(WriteError::NotAFile {
-                written,
-                kind: "folder",
-            });
-        }
-        Kind::Special(kind) => return Err(WriteError::NotAFile { written, kind }),
-        Kind::Link => return Err(WriteError::ChangedMeanwhile { written }),
-    }
-    if stamp.mode & 0o222 == 0 {
-        return Err(WriteError::WriteProtected {
-            written,
-            mode: stamp.mode,
-        });
-    }
-    if stamp.size != old.len() as u64 {
-        return Err(WriteError::ChangedMeanwhile { written });
-    }
-    let file = folder.open(name).map_err(failed)?;
-    let stamp = stamp_of(&file).map_err(failed)?;
-    if !holds(file, old).map_err(failed)? {
-        return Err(WriteError::ChangedMeanwhile { written });
-    }
-    Ok(stamp)
-}
-
-fn holds(mut file: File, bytes: &[u8]) -> io::Result<bool> {
-    let mut buffer = vec![0; 64 * 1024];
-    let mut rest = bytes;
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(rest.is_empty());
-        }
-        match rest.strip_prefix(&buffer[..read]) {
-            Some(after) => rest = after,
-            None => return Ok(false),
-        }
-    }
-}
-
-fn keep(preimages: &dyn PreImages, at: &Confined, old: &[u8]) -> Result<String, WriteError> {
-    preimages
-        .keep(&at.real, old)
-        .map_err(|source| WriteError::Keep {
-            written: at.written.clone(),
-            source,
-        })
-}
-
-/// A file with other names, of another owner, or in a folder that takes no new file is written in place: replacing it
-/// would part it from its names, or cannot be done.
-fn stage_update(folder: &Folder, stamp: Stamp, old: &[u8], new: &[u8]) -> io::Result<Act> {
-    let in_place = |stamp| Act::InPlace {
-        stamp,
-        old: old.to_vec(),
-        new: new.to_vec(),
-    };
+    sibling: &OsStr,
+    stamp: &Stamp,
+    new: &[u8],
+) -> io::Result<Option<File>> {
     if stamp.links > 1 {
-        return Ok(in_place(stamp));
+        return Ok(None);
     }
-    let sibling = sibling();
-    let file = match folder.create(&sibling, 0o600) {
+    let file = match folder.create(sibling, 0o600) {
         Ok(file) => file,
         Err(error)
             if matches!(
@@ -284,41 +244,42 @@ fn stage_update(folder: &Folder, stamp: Stamp, old: &[u8], new: &[u8]) -> io::Re
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
             ) =>
         {
-            return Ok(in_place(stamp));
+            return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    match take_after(&file, &stamp) {
-        Ok(true) => {}
+    match folder
+        .open(name)
+        .and_then(|old| take_after(&file, stamp, &old))
+    {
+        Ok(true) => fill(file, folder, sibling, new).map(Some),
         Ok(false) => {
-            folder.remove(&sibling)?;
-            return Ok(in_place(stamp));
+            folder.remove(sibling)?;
+            Ok(None)
         }
         Err(error) => {
-            folder.remove(&sibling)?;
-            return Err(error);
+            folder.remove(sibling)?;
+            Err(error)
         }
     }
-    fill(file, folder, &sibling, new)?;
-    Ok(Act::Replace {
-        sibling,
-        stamp,
-        old: old.to_vec(),
-    })
 }
 
-/// Writes a staged file and puts it on the disk; takes it away again when that fails.
-fn fill(mut file: File, folder: &Folder, sibling: &OsStr, bytes: &[u8]) -> io::Result<()> {
-    let written = file.write_all(bytes).and_then(|()| file.sync_data());
-    if written.is_err() {
-        folder.remove(sibling)?;
+/// Writes a staged file; takes it away again when that fails.
+fn fill(mut file: File, folder: &Folder, sibling: &OsStr, bytes: &[u8]) -> io::Result<File> {
+    match write_all(&mut file, bytes) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            folder.remove(sibling)?;
+            Err(error)
+        }
     }
-    written
 }
 
-/// A name for a file beside another that nothing else uses.
-fn sibling() -> OsString {
-    // Two random hashers give 128 bits that no other process guesses.
-    let random = || RandomState::new().hash_one(std::process::id());
-    format!(".cox-{:016x}{:016x}.tmp", random(), random()).into()
+/// Writes bytes, a bounded part at a time.
+pub(super) fn write_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    for part in bytes.chunks(CHUNK) {
+        step();
+        file.write_all(part)?;
+    }
+    Ok(())
 }

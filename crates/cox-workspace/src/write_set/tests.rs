@@ -9,6 +9,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::confine::confine;
 
+mod crash;
+mod odd_files;
+
 struct World {
     roots: Roots,
     top: PathBuf,
@@ -92,6 +95,32 @@ impl PreImages for Kept {
     }
 }
 
+/// Keeps records in memory, and says how many are left.
+#[derive(Default)]
+struct Noted {
+    left: std::sync::Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+struct NotedOne(std::sync::Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Journal for Noted {
+    fn begin(&self, record: &[u8], _durable: bool) -> io::Result<Box<dyn Begun>> {
+        self.left.lock().unwrap().push(record.to_vec());
+        Ok(Box::new(NotedOne(self.left.clone())))
+    }
+}
+
+impl Begun for NotedOne {
+    fn rewrite(&mut self, record: &[u8]) -> io::Result<()> {
+        *self.0.lock().unwrap().last_mut().unwrap() = record.to_vec();
+        Ok(())
+    }
+
+    fn end(self: Box<Self>) {
+        self.0.lock().unwrap().pop();
+    }
+}
+
 fn strings(files: &[(&str, &str)]) -> Vec<(String, String)> {
     files
         .iter()
@@ -116,7 +145,7 @@ fn all_kinds_of_changes_are_made_together() {
         world.at("moved/c"),
         b"new c".to_vec(),
     );
-    let receipt = set.apply(&kept).unwrap();
+    let receipt = set.apply(&kept, &Noted::default()).unwrap();
     assert_eq!(
         world.files(),
         strings(&[
@@ -187,7 +216,7 @@ fn a_failure_anywhere_leaves_every_file_as_it_was() {
         set.update(z, b"z".to_vec(), b"Z".to_vec());
         spoil(&world);
         let before = world.files();
-        set.apply(&Kept::default()).unwrap_err();
+        set.apply(&Kept::default(), &Noted::default()).unwrap_err();
         assert_eq!(world.files(), before, "{what}");
         assert!(!world.top.join("outside/target").exists(), "{what}");
     }
@@ -213,7 +242,7 @@ fn a_file_that_changes_after_it_was_staged_is_not_overwritten() {
     let mut set = WriteSet::new(&world.roots);
     set.update(world.at("a"), b"a".to_vec(), b"A".to_vec());
     set.update(world.at("z"), b"z".to_vec(), b"Z".to_vec());
-    let error = set.apply(&kept).unwrap_err();
+    let error = set.apply(&kept, &Noted::default()).unwrap_err();
     assert!(
         matches!(error, WriteError::ChangedMeanwhile { .. }),
         "{error}"
@@ -250,7 +279,7 @@ fn files_replaced_before_the_failing_one_are_put_back() {
     set.delete(world.at("d"), b"d".to_vec());
     set.update(world.at("z"), b"z".to_vec(), b"Z".to_vec());
     set.update(world.at("last"), b"last".to_vec(), b"LAST".to_vec());
-    set.apply(&kept).unwrap_err();
+    set.apply(&kept, &Noted::default()).unwrap_err();
     let mut expected = before;
     expected.last_mut().unwrap().1 = "theirs".to_owned();
     expected.push(("last".to_owned(), "last".to_owned()));
@@ -271,10 +300,13 @@ fn nothing_is_written_when_the_old_bytes_cannot_be_kept() {
     let mut set = WriteSet::new(&world.roots);
     set.update(world.at("a"), b"a".to_vec(), b"A".to_vec());
     let error = set
-        .apply(&Kept {
-            full: true,
-            ..Kept::default()
-        })
+        .apply(
+            &Kept {
+                full: true,
+                ..Kept::default()
+            },
+            &Noted::default(),
+        )
         .unwrap_err();
     assert!(matches!(error, WriteError::Keep { .. }), "{error}");
     assert_eq!(world.files(), strings(&[("a", "a")]));
@@ -291,7 +323,7 @@ fn the_mode_stays_and_new_files_obey_the_umask() {
     let mut set = WriteSet::new(&world.roots);
     set.update(world.at("script"), b"old".to_vec(), b"new".to_vec());
     set.create(world.at("made"), b"new".to_vec());
-    set.apply(&Kept::default()).unwrap();
+    set.apply(&Kept::default(), &Noted::default()).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o754);
     assert_eq!(
         fs::metadata(world.top.join("main/made")).unwrap().mode(),
@@ -309,7 +341,7 @@ fn links_stay_links_and_other_names_stay_names() {
     let mut set = WriteSet::new(&world.roots);
     set.update(world.at("link"), b"old".to_vec(), b"by link".to_vec());
     set.update(world.at("one"), b"old".to_vec(), b"in place".to_vec());
-    let receipt = set.apply(&Kept::default()).unwrap();
+    let receipt = set.apply(&Kept::default(), &Noted::default()).unwrap();
     assert_eq!(
         world.files(),
         strings(&[
@@ -338,13 +370,13 @@ fn two_changes_of_one_file_and_a_file_that_exists_are_refused() {
     set.update(world.at("a"), b"a".to_vec(), b"A".to_vec());
     set.delete(world.at("link"), b"a".to_vec());
     assert!(matches!(
-        set.apply(&Kept::default()),
+        set.apply(&Kept::default(), &Noted::default()),
         Err(WriteError::Twice { .. })
     ));
     let mut set = WriteSet::new(&world.roots);
     set.create(world.at("a"), b"A".to_vec());
     assert!(matches!(
-        set.apply(&Kept::default()),
+        set.apply(&Kept::default(), &Noted::default()),
         Err(WriteError::Exists { .. })
     ));
     assert_eq!(world.files(), strings(&[("a", "a"), ("link", "→ a")]));
