@@ -208,7 +208,7 @@ fn is_running(words: &str) -> bool {
     processes.filter_map(Result::ok).any(|process| {
         std::fs::read(process.path().join("cmdline")).is_ok_and(|line| {
             let line: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-            line.iter().any(|word| *word == words.as_bytes()) && line.len() <= 3
+            line.contains(&words.as_bytes()) && line.len() <= 3
         })
     })
 }
