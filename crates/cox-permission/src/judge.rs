@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ApprovalPolicy, Mode, Risk, Rule, RuleSet, Segment, Subject, Target,
+    ApprovalPolicy, Mode, Redirect, Risk, Rule, RuleSet, Segment, Subject, Target,
     risk::{loose_risk, segment_risk},
     rule::{Part as RulePart, known},
 };
@@ -118,7 +118,7 @@ struct Matter<'a> {
     protected: Option<&'static str>,
     /// Whether it is a command.
     is_command: bool,
-    /// What the `Read` denies say about the files that a command names.
+    /// What the rules say about the files that a command names, and about its open words.
     reads: Option<(Decision, Why)>,
 }
 
@@ -330,7 +330,52 @@ impl Judge {
                 segment_risk(segments, segment),
             )
         };
-        segments.iter().zip(reads).map(matter).collect()
+        let mut matters = Vec::new();
+        for (segment, reads) in segments.iter().zip(reads) {
+            let mut own = matter((segment, reads));
+            if own.reads.is_none() {
+                let mut rules = self.rules.deny.iter().chain(&self.rules.ask);
+                let found = rules.find(|rule| rule.may_stop(segment));
+                own.reads = found.map(|rule| (Decision::Ask, rule.why()));
+            }
+            matters.push(own);
+            let files = segment.redirects.iter();
+            matters.extend(files.map(|redirect| self.matter_of_redirect(line, redirect)));
+        }
+        matters
+    }
+
+    fn matter_of_redirect<'a>(&self, line: &'a str, redirect: &'a Redirect) -> Matter<'a> {
+        let text = redirect.written.clone();
+        let risk = if redirect.writes {
+            Risk::Write
+        } else {
+            Risk::ReadOnly
+        };
+        if let Some(target) = &redirect.target {
+            let part = RulePart::Redirect { line, target };
+            let protected = match target {
+                Target::Edit(path) => protected_folder(path),
+                _ => None,
+            };
+            let risk = if protected.is_some() {
+                Risk::Exec
+            } else {
+                risk
+            };
+            return Matter {
+                protected,
+                ..Matter::new(part, text, risk)
+            };
+        }
+        Matter {
+            cannot_tell: Some(match redirect.writes {
+                true => "where it writes to by `>` cannot be told, or lies outside the workspace",
+                false => "where it reads from by `<` cannot be told, or lies outside the workspace",
+            }),
+            reads: reads::judge_unresolved(&self.rules, redirect),
+            ..Matter::new(RulePart::Lost { line }, text, risk)
+        }
     }
 }
 

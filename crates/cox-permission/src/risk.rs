@@ -12,7 +12,7 @@ mod readers;
 mod reading;
 
 pub use readers::read_paths;
-pub(crate) use readers::{reads_trees, word_has_pattern};
+pub(crate) use readers::{is_reader, reads_trees, word_has_pattern};
 
 /// How much harm a call can do. Ordered: a later class is riskier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,16 +33,21 @@ pub fn command_risk(segments: &Segments) -> Risk {
     let Some(segments) = known(segments) else {
         return Risk::Exec;
     };
-    let risks = segments
-        .iter()
-        .map(|segment| segment_risk(segments, segment));
+    let risks = segments.iter().map(|segment| {
+        let writes = segment.redirects.iter().any(|redirect| redirect.writes);
+        let own = if writes { Risk::Write } else { Risk::ReadOnly };
+        segment_risk(segments, segment).max(own)
+    });
     risks.max().unwrap_or(Risk::Exec)
 }
 
 /// Returns the risk of one command of a line.
 pub(crate) fn segment_risk(line: &[Segment], segment: &Segment) -> Risk {
     let words = &segment.words;
-    if destructive::is_destructive(words) || destructive::is_fed_from_network(line, words) {
+    if destructive::is_destructive(words)
+        || destructive::may_be_destructive(segment)
+        || destructive::is_fed_from_network(line, words)
+    {
         return Risk::Destructive;
     }
     // Whose settings git reads depends on the folder, and settings run programs.

@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{PathTarget, Segment, Segments, Subject, Target, segments::loose_commands};
+use crate::{
+    PathTarget, Segment, Segments, Subject, Target,
+    segments::{is_plain, loose_commands},
+};
 
 mod parse;
 mod path;
@@ -197,6 +200,15 @@ pub(crate) enum Part<'a> {
         line: &'a str,
         segment: &'a Segment,
     },
+    /// A file that a command of a line is connected to, and nobody knows which.
+    Lost {
+        line: &'a str,
+    },
+    /// A file that a command of a line is connected to.
+    Redirect {
+        line: &'a str,
+        target: &'a Target,
+    },
 }
 
 impl Rule {
@@ -207,8 +219,15 @@ impl Rule {
                 .is_some_and(|path| {
                     glob.covers_strictly(&path.lexical) || glob.covers_strictly(&path.real)
                 }),
-            (Pattern::Words(words), Part::Segment { segment, .. }) => {
+            (Pattern::Path { .. }, Part::Redirect { target, .. }) => {
+                self.stops(subject, Part::Target(target))
+            }
+            (Pattern::Words(words), Part::Segment { line, segment }) => {
                 may_begin_with(&segment.words, words)
+                    || !is_plain(line)
+                        && loose_commands(line)
+                            .iter()
+                            .any(|command| may_begin_with(command, words))
             }
             (
                 Pattern::Line { line, words },
@@ -217,10 +236,14 @@ impl Rule {
                     segment,
                 },
             ) => {
-                line == whole.trim()
-                    || words
-                        .as_ref()
-                        .is_some_and(|words| is_same(&segment.words, words))
+                let is_inside = |words: &Vec<String>| {
+                    is_same(&segment.words, words)
+                        || !is_plain(whole)
+                            && loose_commands(whole)
+                                .iter()
+                                .any(|command| is_same(command, words))
+                };
+                line == whole.trim() || words.as_ref().is_some_and(is_inside)
             }
             (Pattern::Words(words), Part::Target(Target::Command { line, .. })) => {
                 words.is_empty()
@@ -240,13 +263,34 @@ impl Rule {
         }
     }
 
+    /// Says whether the rule would stop a command if its open words or its patterns turned out as they may.
+    pub(crate) fn may_stop(&self, segment: &Segment) -> bool {
+        match &self.pattern {
+            Pattern::Words(words) => may_turn_out(segment, words, false),
+            Pattern::Line {
+                words: Some(words), ..
+            } => may_turn_out(segment, words, true),
+            _ => false,
+        }
+    }
+
     /// Says whether the rule covers a part. In doubt it does not.
     pub(crate) fn covers(&self, subject: &Subject, part: Part) -> bool {
         match (&self.pattern, part) {
             (Pattern::Path { ability, glob }, Part::Target(target)) => path_of(target, *ability)
                 .is_some_and(|path| glob.covers(&path.lexical) && glob.covers(&path.real)),
+            (Pattern::Path { .. }, Part::Redirect { target, .. }) => {
+                self.covers(subject, Part::Target(target))
+            }
+            // Whatever a rule for every command lets run may write, too.
+            (Pattern::Words(words), Part::Redirect { .. } | Part::Lost { .. }) => words.is_empty(),
+            (
+                Pattern::Line { line, .. },
+                Part::Redirect { line: whole, .. } | Part::Lost { line: whole },
+            ) => line == whole.trim(),
             (Pattern::Words(words), Part::Segment { segment, .. }) => {
                 begins_with(&segment.words, words)
+                    && segment.open.iter().all(|open| *open >= words.len())
             }
             (
                 Pattern::Line { line, words },
@@ -254,7 +298,10 @@ impl Rule {
                     line: whole,
                     segment,
                 },
-            ) => line == whole.trim() || words.as_ref() == Some(&segment.words),
+            ) => {
+                line == whole.trim()
+                    || segment.is_literal() && words.as_ref() == Some(&segment.words)
+            }
             // A line that cannot be told: only everything, or this very line.
             (Pattern::Words(words), Part::Target(Target::Command { .. })) => words.is_empty(),
             (Pattern::Line { line, .. }, Part::Target(Target::Command { line: whole, .. })) => {
@@ -281,7 +328,10 @@ impl Rule {
                 is_tool(tool) && has_word_prefix(subject.text.trim(), prefix)
             }
             Pattern::Ability(ability) => match part {
-                Part::Segment { .. } => *ability == Ability::Command,
+                Part::Segment { .. } | Part::Lost { .. } => *ability == Ability::Command,
+                Part::Redirect { target, .. } => {
+                    *ability == Ability::Command || ability_of(target) == Some(*ability)
+                }
                 Part::Target(target) => ability_of(target) == Some(*ability),
                 Part::Call => is_tool(ability.tool()),
             },
@@ -363,6 +413,54 @@ fn may_begin_with(words: &[String], prefix: &[String]) -> bool {
         }
         may_be_value = is_option && !word.contains('=');
         arguments = after;
+    }
+}
+
+/// Says whether a command may turn out to begin with `prefix`, or to be just that, once a shell has filled in its open
+/// words and its patterns.
+fn may_turn_out(segment: &Segment, prefix: &[String], is_whole: bool) -> bool {
+    let is_loose =
+        |at: usize| segment.open.contains(&at) || crate::risk::word_has_pattern(&segment.words[at]);
+    let Some((program, rest)) = prefix.split_first() else {
+        return false;
+    };
+    if segment.words[0] != *program && base_name(&segment.words[0]) != program {
+        return false;
+    }
+    if !(1..segment.words.len()).any(is_loose) {
+        return false;
+    }
+    let mut wanted = rest.iter();
+    let mut next = wanted.next();
+    let mut may_be_value = false;
+    for at in 1..segment.words.len() {
+        let Some(word) = next else {
+            return !is_whole || segment.may_split;
+        };
+        let own = &segment.words[at];
+        if segment.open.contains(&at) {
+            // It may be this word and all that are missing.
+            return true;
+        }
+        if crate::risk::word_has_pattern(own) && may_expand_to(own, word) || own == word {
+            next = wanted.next();
+            may_be_value = false;
+            continue;
+        }
+        let is_option = own.starts_with(['-', '+']);
+        if !is_option && !may_be_value {
+            return false;
+        }
+        may_be_value = is_option && !own.contains('=');
+    }
+    next.is_none()
+}
+
+/// Says whether a shell could turn a pattern into a word, if a file has that name.
+fn may_expand_to(pattern: &str, word: &str) -> bool {
+    match globset::GlobBuilder::new(pattern).build() {
+        Ok(glob) => glob.compile_matcher().is_match(word),
+        Err(_) => true,
     }
 }
 

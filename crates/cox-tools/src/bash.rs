@@ -8,7 +8,10 @@ use std::{path::Path, sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use child_process::Exit;
-use cox_permission::{Risk, Subject, Target, command_risk, segments};
+use cox_permission::{
+    PathTarget, Risk, Subject, Target, command_risk, segments, segments_of_any_shell,
+};
+use cox_workspace::Access;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,10 +68,14 @@ impl Tool for Bash {
         &SPEC
     }
 
-    fn subject(&self, input: &Value, _cx: &SubjectCx) -> Result<Subject, ToolError> {
+    fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
         let input: Input = parse_input(&SPEC, input)?;
         let line = check_line(&input.command)?;
-        let segments = segments(line);
+        let mut segments = match input.shell.as_deref() {
+            None | Some("bash" | "sh" | "dash") => segments(line),
+            Some(_) => segments_of_any_shell(line),
+        };
+        segments.resolve(|written, writes| redirected(written, writes, cx));
         Ok(Subject {
             tool: SPEC.name.to_owned(),
             text: line.to_owned(),
@@ -129,6 +136,17 @@ fn in_background(
         discovered: vec![crate::task::NAME.to_owned()],
         ..ToolOutput::default()
     })
+}
+
+/// Returns where a redirect leads, if it leads into the workspace.
+fn redirected(written: &str, writes: bool, cx: &SubjectCx) -> Option<PathTarget> {
+    // The shell puts a home there.
+    if written.starts_with('~') {
+        return None;
+    }
+    let access = if writes { Access::Write } else { Access::Read };
+    let at = cox_workspace::confine(&cx.roots, written, access).ok()?;
+    Some(PathTarget { written: at.written, lexical: at.lexical, real: at.real })
 }
 
 /// Returns the line as it can be run: text without a NUL, and not blank.

@@ -131,12 +131,7 @@ impl Grants {
                 }
                 Target::Mcp { server, tool } => grants.push(format!("mcp__{server}__{tool}")),
                 Target::Command { line, segments } => match known(segments) {
-                    Some(segments) => {
-                        let risky = segments
-                            .iter()
-                            .filter(|segment| segment_risk(segments, segment) > Risk::ReadOnly);
-                        grants.extend(risky.map(|segment| for_segment(segments, segment)));
-                    }
+                    Some(segments) => grants.extend(for_line(line, segments, anchors)),
                     None => grants.push(format!("Bash({})", line.trim())),
                 },
             }
@@ -184,6 +179,32 @@ fn is_raised(subject: &Subject) -> bool {
     only_reads && subject.risk > Risk::ReadOnly || only_files && subject.risk > Risk::Write
 }
 
+/// Proposes what covers every command of a line and every file that it writes to; the very line where single rules do not.
+fn for_line(line: &str, segments: &[Segment], anchors: &Anchors) -> Vec<String> {
+    let mut grants = Vec::new();
+    let mut is_whole = false;
+    for segment in segments {
+        if segment_risk(segments, segment) > Risk::ReadOnly {
+            let grant = for_segment(segments, segment);
+            is_whole |= !segment.is_literal() && !grant.ends_with(":*)");
+            grants.push(grant);
+        }
+        for redirect in &segment.redirects {
+            match &redirect.target {
+                Some(Target::Edit(path)) => {
+                    grants.push(format!("Edit({})", path_text(path, anchors)));
+                }
+                Some(_) => {}
+                None => is_whole = true,
+            }
+        }
+    }
+    match is_whole {
+        true => vec![format!("Bash({})", line.trim())],
+        false => grants,
+    }
+}
+
 fn for_segment(line: &[Segment], segment: &Segment) -> String {
     let words = &segment.words;
     let exact = || format!("Bash({})", segment.text);
@@ -206,7 +227,9 @@ fn for_segment(line: &[Segment], segment: &Segment) -> String {
             _ => 2,
         };
         return match words.get(1..count) {
-            Some(named) if named.iter().all(is_plain) => {
+            Some(named)
+                if named.iter().all(is_plain) && segment.open.iter().all(|open| *open >= count) =>
+            {
                 format!("Bash({}:*)", words[..count].join(" "))
             }
             _ => exact(),
@@ -265,9 +288,14 @@ fn is_as_narrow_as_it_looks(grant: &str, subject: &Subject, anchors: &Anchors) -
     }
     subject.targets.iter().any(|target| match target {
         Target::Command { line, segments } => match known(segments) {
-            Some(segments) => segments
-                .iter()
-                .any(|segment| rule.covers(subject, Part::Segment { line, segment })),
+            Some(segments) => segments.iter().any(|segment| {
+                let mut targets = segment
+                    .redirects
+                    .iter()
+                    .filter_map(|redirect| redirect.target.as_ref());
+                rule.covers(subject, Part::Segment { line, segment })
+                    || targets.any(|target| rule.covers(subject, Part::Redirect { line, target }))
+            }),
             None => rule.covers(subject, Part::Target(target)),
         },
         target => rule.covers(subject, Part::Target(target)),

@@ -6,9 +6,9 @@ use globset::GlobBuilder;
 
 use super::{Decision, Why};
 use crate::{
-    RuleSet, Segment,
-    risk::{read_paths, reads_trees, word_has_pattern},
-    rule::{Anchors, lexical},
+    PathTarget, Redirect, Risk, Rule, RuleSet, Segment, Subject, Target,
+    risk::{is_reader, read_paths, reads_trees, word_has_pattern},
+    rule::{Anchors, Part, lexical},
     segments::loose_commands,
 };
 
@@ -50,6 +50,7 @@ pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision
     let commands = loose_commands(line).into_iter().map(|words| Segment {
         text: line.to_owned(),
         words,
+        ..Segment::default()
     });
     let commands: Vec<Segment> = commands.collect();
     let anchors = rules.anchors()?;
@@ -69,6 +70,39 @@ pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision
     judged
         .into_iter()
         .find(|(decision, _)| *decision == Decision::Deny)
+}
+
+/// Says what the rules say about a redirect whose target nobody has found: a deny holds for the path as written.
+pub(super) fn judge_unresolved(rules: &RuleSet, redirect: &Redirect) -> Option<(Decision, Why)> {
+    let anchors = rules.anchors()?;
+    let lexical = resolve(&redirect.written, &anchors.root, anchors);
+    let path = PathTarget {
+        written: redirect.written.clone(),
+        real: lexical.clone(),
+        lexical,
+    };
+    let target = match redirect.writes {
+        true => Target::Edit(path),
+        false => Target::Read(path),
+    };
+    let subject = Subject {
+        tool: "bash".into(),
+        text: String::new(),
+        risk: Risk::ReadOnly,
+        targets: Vec::new(),
+    };
+    let part = Part::Target(&target);
+    let stopping = |rules: &[Rule]| {
+        rules
+            .iter()
+            .find(|rule| rule.stops(&subject, part))
+            .map(Rule::why)
+    };
+    match (stopping(&rules.deny), stopping(&rules.ask)) {
+        (Some(why), _) => Some((Decision::Deny, why)),
+        (None, Some(why)) => Some((Decision::Ask, why)),
+        (None, None) => None,
+    }
 }
 
 /// Follows a `cd`. Returns whether it is known where to.
@@ -113,6 +147,10 @@ fn judge_segment(
             }
             named.push(path);
         }
+    }
+    // A sandbox hides what is denied; without one, a word that cannot be told may name it.
+    if asked.is_none() && !sandboxed && !segment.is_literal() && is_reader(segment) {
+        asked = rules.read_deny_globs().next().map(|(rule, _)| rule.why());
     }
     if asked.is_none() && is_lost && !words.is_empty() {
         asked = rules.read_deny_globs().next().map(|(rule, _)| rule.why());

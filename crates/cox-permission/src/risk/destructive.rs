@@ -2,6 +2,26 @@
 
 use crate::{Segment, rule::base_name, segments::is_shell};
 
+/// Says whether a command with words that cannot be told may turn out to be destructive.
+pub(super) fn may_be_destructive(segment: &Segment) -> bool {
+    if segment.is_literal() {
+        return false;
+    }
+    match base_name(&segment.words[0]) {
+        "rm" | "chmod" | "chown" | "chgrp" | "find" | "fd" => true,
+        "git" => {
+            segment.open.contains(&1)
+                || segment.words.iter().any(|word| {
+                    matches!(
+                        word.as_str(),
+                        "push" | "reset" | "clean" | "branch" | "stash" | "reflog" | "update-ref"
+                    )
+                })
+        }
+        _ => false,
+    }
+}
+
 pub(super) fn is_destructive(words: &[String]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;

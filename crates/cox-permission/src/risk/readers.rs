@@ -96,6 +96,11 @@ const READERS: &[&str] = &[
     "zstdcat",
 ];
 
+/// Says whether a command shows, copies or sends what is in the files that it is given.
+pub(crate) fn is_reader(segment: &Segment) -> bool {
+    READERS.contains(&base_name(&segment.words[0]))
+}
+
 /// Returns the path-like arguments of a command that reads files, as written; none for any other command.
 ///
 /// More words than paths: an option's value, or a word after `=`, `@` or `:`, may be a path as well.

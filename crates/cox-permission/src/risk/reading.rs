@@ -6,13 +6,16 @@ mod git;
 
 /// Programs without an option or argument that writes or runs something.
 const HARMLESS: &[&str] = &[
+    ":",
     "arch",
     "basename",
+    "break",
     "cat",
     "cd",
     "cksum",
     "cmp",
     "comm",
+    "continue",
     "cut",
     "df",
     "diff",
@@ -20,6 +23,7 @@ const HARMLESS: &[&str] = &[
     "du",
     "echo",
     "egrep",
+    "exit",
     "expr",
     "false",
     "fgrep",
@@ -45,6 +49,7 @@ const HARMLESS: &[&str] = &[
     "pwd",
     "readlink",
     "realpath",
+    "return",
     "rev",
     "seq",
     "sha1sum",
@@ -79,9 +84,16 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
     if HARMLESS.contains(&program) {
         return true;
     }
-    // A shell may evaluate what is in a subscript that it tests.
-    if matches!(program, "test" | "[") {
-        return !arguments.iter().any(|word| word.contains(['$', '`']));
+    if matches!(program, "test" | "[" | "[[") {
+        return is_harmless_test(segment);
+    }
+    // What these set is checked where the line is read.
+    if matches!(program, "read" | "set") {
+        return true;
+    }
+    // An open word may turn out to be an option.
+    if !segment.is_literal() {
+        return false;
     }
     // A pattern at the start of a word may turn into an option: a file can be called `--pre=x`.
     if has_open_pattern(&segment.text) {
@@ -187,6 +199,33 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
         "node" | "python" | "python3" => matches!(arguments, [word] if word == "--version"),
         _ => false,
     }
+}
+
+/// Says whether a test evaluates nothing: a shell runs what stands in a subscript, and in what it takes for a number.
+fn is_harmless_test(segment: &Segment) -> bool {
+    if segment
+        .words
+        .iter()
+        .enumerate()
+        .any(|(at, word)| word.contains(['$', '`']) && !segment.open.contains(&at))
+    {
+        return false;
+    }
+    if segment.is_literal() && segment.words[0] != "[[" {
+        return true;
+    }
+    const OPERATORS: &[&str] = &[
+        "-f", "-d", "-e", "-s", "-z", "-n", "-r", "-w", "-x", "-L", "-h", "=", "==", "!=", "=~",
+        "!", "&&", "||", "[", "]", "[[", "]]",
+    ];
+    // One open word between operators stays an operand.
+    !segment.may_split
+        && segment.words[1..].iter().enumerate().all(|(at, word)| {
+            let is_open = segment.open.contains(&(at + 1));
+            is_open
+                || OPERATORS.contains(&word.as_str())
+                || !word.starts_with('-') && !word.contains(['[', '(', '<', '>'])
+        })
 }
 
 /// The options under which a program only reads.

@@ -227,8 +227,21 @@ fn commands_that_may_destroy() {
 
 #[test]
 fn a_line_that_cannot_be_told_runs_code() {
-    for line in ["", "echo $x", "ls > x", "rm -rf $x"] {
-        assert_eq!(command_risk(&segments(line)), Risk::Exec, "of {line:?}");
+    for (line, risk) in [
+        ("", Risk::Exec),
+        ("echo $((x))", Risk::Exec),
+        ("echo $x", Risk::ReadOnly),
+        ("ls > x", Risk::Write),
+        ("ls < x", Risk::ReadOnly),
+        ("rm -rf $x", Risk::Destructive),
+        ("rm $x", Risk::Destructive),
+        ("git log $x", Risk::Exec),
+        ("[ -f \"$x\" ]", Risk::ReadOnly),
+        ("[ $x ]", Risk::Exec),
+        ("[[ $x -eq 1 ]]", Risk::Exec),
+        ("[[ -v x ]]", Risk::Exec),
+    ] {
+        assert_eq!(command_risk(&segments(line)), risk, "of {line:?}");
     }
     assert_eq!(command_risk(&Segments::Known(Vec::new())), Risk::Exec);
 }

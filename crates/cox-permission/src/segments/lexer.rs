@@ -1,25 +1,9 @@
 //! Words, quotes and operators of a line of plain commands.
 
-use super::MAX_LINE_BYTES;
-
-/// A word with its quotes removed.
-#[derive(Clone, Debug)]
-pub(super) struct Word {
-    pub(super) text: String,
-    /// Where it begins and ends in the line, in bytes.
-    pub(super) start: usize,
-    pub(super) end: usize,
-    /// Whether it begins with a pattern that a shell replaces by names of files.
-    pub(super) begins_with_pattern: bool,
-}
-
-/// A plain command: at least one word.
-#[derive(Debug)]
-pub(super) struct Command {
-    pub(super) words: Vec<Word>,
-    /// Where it ends in the line, redirects included.
-    pub(super) end: usize,
-}
+use super::{
+    MAX_LINE_BYTES,
+    word::{Command, Word},
+};
 
 /// Words that are no programs but grammar.
 const KEYWORDS: &[&str] = &[
@@ -125,7 +109,11 @@ impl Reader<'_> {
             }),
             Some(program) => {
                 check_program(&program.text)?;
-                Ok(Command { words, end })
+                Ok(Command {
+                    words,
+                    end,
+                    ..Command::default()
+                })
             }
         }
     }
@@ -207,6 +195,7 @@ impl Reader<'_> {
             start,
             end: self.at,
             begins_with_pattern,
+            ..Word::default()
         }))
     }
 
@@ -280,7 +269,7 @@ fn ends_word(rest: &str) -> bool {
 }
 
 /// Says whether a character may stand in quotes: letters of any script may, characters that hide may not.
-fn check_quoted(char: char) -> Result<char, String> {
+pub(super) fn check_quoted(char: char) -> Result<char, String> {
     match char {
         '\n' | '\t' | ' '..='~' => Ok(char),
         char if char.is_alphanumeric() => Ok(char),
@@ -290,7 +279,7 @@ fn check_quoted(char: char) -> Result<char, String> {
     }
 }
 
-fn check_program(program: &str) -> Result<(), String> {
+pub(super) fn check_program(program: &str) -> Result<(), String> {
     let is_plain = |byte: u8| {
         byte.is_ascii_alphanumeric()
             || matches!(

@@ -6,7 +6,7 @@ fn shown(line: &str) -> String {
         Segments::Known(segments) => {
             let shown = segments
                 .iter()
-                .map(|Segment { text, words }| format!("{text} => {}", words.join("|")));
+                .map(|Segment { text, words, .. }| format!("{text} => {}", words.join("|")));
             shown.collect::<Vec<_>>().join(" / ")
         }
         Segments::CannotTell { why } => why,
@@ -15,9 +15,12 @@ fn shown(line: &str) -> String {
 
 #[track_caller]
 fn check(cases: &[(&str, &str)]) {
-    for (line, expect) in cases {
-        assert_eq!(&shown(line), expect, "from {line:?}");
-    }
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter(|(line, expect)| shown(line) != *expect)
+        .map(|(line, expect)| format!("from {line:?}\n   got {:?}\nexpect {expect:?}", shown(line)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn a_wrapper_and_what_it_runs_are_two_commands() {
         ),
         (
             "ls | xargs rm",
-            "ls => ls / xargs rm => xargs|rm / rm => rm",
+            "ls => ls / xargs rm => xargs|rm / rm => rm|…",
         ),
         ("env", "env => env"),
         ("command -v git", "command -v git => command|-v|git"),
@@ -122,109 +125,109 @@ fn a_wrapper_and_what_it_runs_are_two_commands() {
 }
 
 #[test]
+fn the_tree_tells_what_the_strict_reader_does_not() {
+    check(&[
+        ("a & b", "a => a / b => b"),
+        ("a |& b", "a => a / b => b"),
+        ("echo $HOME", "echo $HOME => echo|$HOME"),
+        (
+            "echo \"$(rm x)\"",
+            "echo \"$(rm x)\" => echo|\"$(rm x)\" / rm x => rm|x",
+        ),
+        ("echo `rm x`", "echo `rm x` => echo|`rm x` / rm x => rm|x"),
+        ("(cd x; ls)", "cd x => cd|x / ls => ls"),
+        ("{ ls; }", "ls => ls"),
+        ("cat {a,b}", "cat {a,b} => cat|{a,b}"),
+        ("cat x{}", "cat x{} => cat|x{}"),
+        ("cat a\\ b", "cat a\\ b => cat|a b"),
+        (
+            "git status \\\n --short",
+            "git status \\\n --short => git|status|--short",
+        ),
+        ("r\\m x", "r\\m x => rm|x"),
+        ("echo x > file", "echo x => echo|x"),
+        ("echo x >| f", "echo x => echo|x"),
+        ("echo x 2>err", "echo x => echo|x"),
+        ("echo x 3>&1", "echo x => echo|x"),
+        ("echo x >&3", "echo x => echo|x"),
+        ("echo x >&-", "echo x => echo|x"),
+        ("cat < file", "cat => cat"),
+        ("cat <<EOF\nx\nEOF", "cat => cat"),
+        ("cat <(ls)", "cat <(ls) => cat|<(ls) / ls => ls"),
+        ("cat x ^y", "cat x ^y => cat|x|^y"),
+        ("ls # x", "ls => ls"),
+        ("! true", "true => true"),
+        ("[[ -f x ]]", "[[ -f x ]] => [[|-f|x|]]"),
+        ("eval 'rm x'", "eval 'rm x' => eval|rm x / rm x => rm|x"),
+        (
+            "bash -c 'rm x'",
+            "bash -c 'rm x' => bash|-c|rm x / rm x => rm|x",
+        ),
+        (
+            "/bin/sh -ec 'rm x'",
+            "/bin/sh -ec 'rm x' => /bin/sh|-ec|rm x / rm x => rm|x",
+        ),
+        (
+            "sudo sh -c x",
+            "sudo sh -c x => sudo|sh|-c|x / sh -c x => sh|-c|x / x => x",
+        ),
+        ("sudo -u x ls", "sudo -u x ls => sudo|-u|x|ls / ls => ls"),
+        (
+            "timeout -k 1 9 ls",
+            "timeout -k 1 9 ls => timeout|-k|1|9|ls / ls => ls",
+        ),
+        ("xargs -n1 rm", "xargs -n1 rm => xargs|-n1|rm / rm => rm|…"),
+        ("watch ls", "watch ls => watch|ls / ls => ls"),
+    ]);
+}
+
+#[test]
 fn everything_else_cannot_be_told() {
     check(&[
         ("", "there is no command in it"),
         (" \n\t", "there is no command in it"),
-        (";", "`;` is more than this reader understands"),
+        (";", "it is not a line that a shell would take"),
         ("a;;b", "`;;` is more than this reader understands"),
-        ("a; ; b", "`;` is more than this reader understands"),
-        ("&& a", "`&` is more than this reader understands"),
-        ("a &&", "the line ends after an operator"),
-        ("a |", "the line ends after an operator"),
-        ("a & b", "`&` runs a command in the background"),
-        ("a |& b", "`|&` is more than this reader understands"),
-        ("echo $HOME", "`$` stands for something else"),
-        ("echo \"$(rm x)\"", "`$` stands for something else"),
-        ("echo `rm x`", "a backtick runs another command"),
-        (
-            "(cd x; ls)",
-            "parentheses are more than this reader understands",
-        ),
-        ("{ ls; }", "braces are more than this reader understands"),
-        ("cat {a,b}", "braces are more than this reader understands"),
-        ("cat x{}", "braces are more than this reader understands"),
-        (
-            "cat a\\ b",
-            "a backslash is more than this reader understands",
-        ),
-        (
-            "git status \\\n --short",
-            "a backslash is more than this reader understands",
-        ),
-        ("r\\m x", "a backslash is more than this reader understands"),
-        ("echo x > file", "it writes to a file by `>`"),
-        ("echo x >/dev/nullx", "it writes to a file by `>`"),
-        ("echo x >/dev/null/../x", "it writes to a file by `>`"),
-        ("echo x >| f", "it writes to a file by `>`"),
-        ("echo x 2>err", "it writes to a file by `>`"),
-        (
-            "echo x 3>&1",
-            "a redirect of `3` is more than this reader understands",
-        ),
-        (
-            "echo x >&3",
-            "a redirect to `&` is more than this reader understands",
-        ),
-        (
-            "echo x >&-",
-            "a redirect to `&` is more than this reader understands",
-        ),
-        ("cat < file", "it reads from a file by `<`"),
-        (
-            "cat <<EOF\nx\nEOF",
-            "a here-document is more than this reader understands",
-        ),
-        ("cat <(ls)", "it reads from a file by `<`"),
-        (">/dev/null", "there is no command in it"),
-        ("A=1 make", "it sets a variable"),
+        ("a; ; b", "it is not a line that a shell would take"),
+        ("&& a", "it is not a line that a shell would take"),
+        ("a &&", "it is not a line that a shell would take"),
+        ("a |", "it is not a line that a shell would take"),
+        ("echo x >/dev/nullx", "it is connected to a device"),
+        ("echo x >/dev/null/../x", "it is connected to a device"),
+        (">/dev/null", "there is no command before a redirect"),
+        ("A=1 make", "it sets the variable `A`"),
         ("A=1", "it sets a variable"),
         ("printf -v PATH x; ls", "it sets a variable"),
         ("printf -vPATH x", "it sets a variable"),
         ("wait -p PATH", "it sets a variable"),
-        ("cat x ^y", "`^` is more than this reader understands"),
-        ("=ls", "`=` is more than this reader understands"),
-        ("ls # x", "a comment hides the rest of the line"),
-        ("#x", "a comment hides the rest of the line"),
-        ("if true", "`if` is more than this reader understands"),
-        ("! true", "`!` is more than this reader understands"),
-        ("for x in a", "`for` is more than this reader understands"),
-        ("[[ -f x ]]", "the program's name is a pattern"),
-        (
-            "f() ls",
-            "parentheses are more than this reader understands",
-        ),
-        ("/bin/?s", "the program's name is a pattern"),
-        ("~/bin/x", "the program's name is a pattern"),
+        ("=ls", "the program's name is not plain"),
+        ("#x", "there is no command in it"),
+        ("if true", "it is not a line that a shell would take"),
+        ("for x in a", "it is not a line that a shell would take"),
+        ("f() ls", "it is not a line that a shell would take"),
+        ("/bin/?s", "the program's name is not plain"),
+        ("~/bin/x", "the program's name is not plain"),
         ("'r m' x", "the program's name is unusual"),
         ("-x", "the program's name is unusual"),
         ("'' x", "the program's name is unusual"),
         ("cat ~root/x", "`~` names another person's home"),
         ("dd if=~/x", "`~` is more than this reader understands"),
-        ("echo 'x", "a quote is not closed"),
-        ("echo \"x", "a quote is not closed"),
-        ("echo 'a\\' ; rm x '", "a backslash stands before a quote"),
+        ("echo 'x", "it is not a line that a shell would take"),
+        ("echo \"x", "it is not a line that a shell would take"),
+        (
+            "echo 'a\\' ; rm x '",
+            "it is not a line that a shell would take",
+        ),
         ("echo \"a\\\nb\"", "a backslash ends a line"),
         ("ls\r", "there is an unusual character, U+000D"),
         ("l\u{0455} x", "there is an unusual character, U+0455"),
         ("echo 'a\u{202e}b'", "there is an unusual character, U+202E"),
         ("echo 'a\u{1b}b'", "there is an unusual character, U+001B"),
         ("ls\u{a0}x", "there is an unusual character, U+00A0"),
-        ("eval 'rm x'", "`eval` runs text or changes what words mean"),
         (". ./x", "`.` runs text or changes what words mean"),
-        (
-            "export PATH=x",
-            "`export` runs text or changes what words mean",
-        ),
-        ("bash -c 'rm x'", "`bash -c` runs a line of its own"),
-        ("/bin/sh -ec 'rm x'", "`sh -c` runs a line of its own"),
-        ("sudo sh -c x", "`sh -c` runs a line of its own"),
+        ("export PATH=x", "it sets a variable"),
         ("env A=1 make", "`env` runs another command"),
-        ("sudo -u x ls", "`sudo` runs another command"),
-        ("timeout -k 1 9 ls", "`timeout` runs another command"),
-        ("xargs -n1 rm", "`xargs` runs another command"),
         ("find . -exec rm", "`find` runs another command"),
-        ("watch ls", "`watch` runs another command"),
         ("time time time time time ls", "`time` runs another command"),
     ]);
     assert_eq!(

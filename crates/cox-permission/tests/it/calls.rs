@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cox_permission::{
     Anchors, ApprovalPolicy, Grants, Judge, Mode, PathTarget, Risk, RuleSet, RuleSource, Subject,
-    Target, command_risk, segments,
+    Target, command_risk, rule::lexical, segments,
 };
 
 pub(crate) fn anchors() -> Anchors {
@@ -47,7 +47,11 @@ pub(crate) fn call(text: &str) -> Subject {
     };
     let (risk, targets) = match tool {
         "bash" => {
-            let segments = segments(argument);
+            let mut segments = segments(argument);
+            segments.resolve(|written, _| {
+                let path = path_target(written);
+                path.real.starts_with(anchors().root).then_some(path)
+            });
             (
                 command_risk(&segments),
                 vec![Target::Command {
@@ -96,6 +100,6 @@ fn path_target(text: &str) -> PathTarget {
 fn absolute(path: &str) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => anchors().home.join(rest),
-        None => anchors().root.join(Path::new(path)),
+        None => lexical(Path::new(path), &anchors().root),
     }
 }

@@ -67,7 +67,10 @@ impl Dispatch {
             }
             Asking::Answered(protocol::Decision::AllowForSession) => {
                 let grants = Grants::for_subject(subject, &self.anchors);
-                let reason = format!("allowed for the session: {}", grants.join(", "));
+                let reason = match grants.is_empty() {
+                    true => "allowed once".to_owned(),
+                    false => format!("allowed for the session: {}", grants.join(", ")),
+                };
                 self.judge().grants.add(&grants, &self.anchors);
                 self.tell_decision(asked.call, true, DecidedBy::Person, &reason)
                     .await;
