@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// Show and change the configuration
     Config(Config),
     /// Check that everything that cox needs is there
-    Doctor,
+    Doctor(Doctor),
     /// Watch a scripted model repair a small repository with the real tools
     Demo,
     /// Print a completion script for a shell
@@ -170,6 +170,20 @@ pub(crate) struct Sessions {
     /// Most rows to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
+}
+
+/// `cox doctor`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Finish a change of files that was cut off
+    #[arg(long, value_name = "ID", conflicts_with_all = ["undo_write_set", "forget_write_set"])]
+    pub(crate) finish_write_set: Option<String>,
+    /// Undo a change of files that was cut off
+    #[arg(long, value_name = "ID", conflicts_with = "forget_write_set")]
+    pub(crate) undo_write_set: Option<String>,
+    /// Leave the files of a change that was cut off as they are
+    #[arg(long, value_name = "ID")]
+    pub(crate) forget_write_set: Option<String>,
 }
 
 /// `cox stats`.

@@ -9,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod shell_files;
 pub(crate) mod stats;
+pub(crate) mod write_sets;

@@ -83,7 +83,7 @@ fn dispatch(args: &Args, printer: Printer) -> Result<Exit, Failure> {
             commands::stats::stats(stats, &settings::home(args)?, printer)
         }
         Some(Command::Config(config)) => commands::config::config(config, args, printer),
-        Some(Command::Doctor) => commands::doctor::doctor(args, printer),
+        Some(Command::Doctor(doctor)) => commands::doctor::doctor(doctor, args, printer),
         Some(Command::Demo) => commands::demo::demo(args, printer),
         Some(Command::Completions { shell }) => {
             Ok(commands::shell_files::completions(*shell, printer))

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::{
-    args::Args,
+    args::{Args, Doctor},
+    commands::write_sets::{self, Mend},
     exit::{Exit, Failure},
     printer::Printer,
     settings::{Settings, environment::Environment},
@@ -50,7 +51,16 @@ impl State {
 /// # Errors
 ///
 /// A usage failure for folders that are not there.
-pub(crate) fn doctor(args: &Args, printer: Printer) -> Result<Exit, Failure> {
+pub(crate) fn doctor(doctor: &Doctor, args: &Args, printer: Printer) -> Result<Exit, Failure> {
+    for (id, mend) in [
+        (&doctor.finish_write_set, Mend::Finish),
+        (&doctor.undo_write_set, Mend::Undo),
+        (&doctor.forget_write_set, Mend::Forget),
+    ] {
+        if let Some(id) = id {
+            return write_sets::mend(id, mend, &crate::settings::home(args)?, printer);
+        }
+    }
     let checks = match Settings::load(args, Environment::read()) {
         Ok(settings) => all(&settings),
         Err(failure) if failure.exit == Exit::Usage => return Err(failure),
@@ -85,7 +95,7 @@ pub(crate) fn doctor(args: &Args, printer: Printer) -> Result<Exit, Failure> {
 }
 
 fn all(settings: &Settings) -> Vec<Check> {
-    let mut checks = vec![configuration(settings), rules(settings), home(settings)];
+    let mut checks = vec![configuration(settings), rules(settings), home(settings), changes(settings)];
     checks.extend(providers(settings));
     checks.push(sandbox_backend(settings));
     checks.push(prices());
@@ -163,6 +173,18 @@ fn home(settings: &Settings) -> Check {
                 places.short(existing)
             ),
         ),
+    }
+}
+
+fn changes(settings: &Settings) -> Check {
+    let name = "unfinished changes";
+    match write_sets::left(&cox_store::Home::new(&settings.places.cox_home)) {
+        Ok(left) if left.is_empty() => check(name, State::Ok, "none"),
+        Ok(left) => {
+            let told: Vec<String> = left.iter().map(write_sets::Left::told).collect();
+            check(name, State::Warning, told.join("\n"))
+        }
+        Err(failure) => check(name, State::Warning, failure.message),
     }
 }
 

@@ -84,6 +84,7 @@ fn prepare(
     if settings.text("permissions.mode") == "bypass" {
         printer.warn("bypass mode: everything runs that no rule denies");
     }
+    super::write_sets::warn(&cox_store::Home::new(&settings.places.cox_home), printer);
     let policy = wire_up::policy(&settings);
     let asks = policy != ApprovalPolicy::Never;
     if asks && run.prompt == "-" {

@@ -91,6 +91,7 @@ fn transcript(events: &[Stored]) -> String {
 
 /// Lists sessions, the one last written to first.
 fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
+    super::write_sets::warn(home, printer);
     let rows = index(home)?.list(limit)?;
     if printer.json {
         let rows: Vec<Value> = rows

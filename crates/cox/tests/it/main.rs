@@ -11,3 +11,4 @@ mod demo;
 mod harness;
 mod kill;
 mod run;
+mod write_sets;
