@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, params};
 use crate::{
     Home, StoreError,
     home::private_file,
-    rollout::{Line, from_line, list_ids},
+    rollout::{Line, Stored, from_line, list_ids, may_follow},
 };
 
 mod absorb;
@@ -31,6 +31,9 @@ const SCHEMA_VERSION: i64 = 1;
 
 /// How long to wait for another process that refreshes the same index.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// How long to wait between two tries of what SQLite does not wait for itself.
+const BUSY_STEP: Duration = Duration::from_millis(10);
 
 /// Lines that are read before what they say is written down.
 const LINES_AT_ONCE: usize = 5_000;
@@ -238,7 +241,7 @@ fn session_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<SessionRow>> 
 /// Makes the tables, anew when they are of another version.
 fn prepared(mut db: Connection) -> rusqlite::Result<Connection> {
     db.busy_timeout(BUSY)?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
+    use_wal(&db)?;
     // What a power cut takes away is read again from the rollouts.
     db.pragma_update(None, "synchronous", "NORMAL")?;
     let transaction = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -250,6 +253,21 @@ fn prepared(mut db: Connection) -> rusqlite::Result<Connection> {
     }
     transaction.commit()?;
     Ok(db)
+}
+
+/// Switches to the journal that readers need not wait for. SQLite does not wait for others that switch at the same time, as
+/// it waits otherwise, so this does.
+fn use_wal(db: &Connection) -> rusqlite::Result<()> {
+    let tries = BUSY.as_millis() / BUSY_STEP.as_millis();
+    for _ in 0..tries {
+        match db.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                std::thread::sleep(BUSY_STEP);
+            }
+            other => return other,
+        }
+    }
+    db.pragma_update(None, "journal_mode", "WAL")
 }
 
 fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
@@ -330,6 +348,8 @@ fn read_on(db: &mut Connection, id: SessionId, path: &Path) -> rusqlite::Result<
     for line in &lines {
         session.read_to += line.len() as u64;
         match from_line(line) {
+            Line::Event(Stored { seq, .. }) | Line::Foreign { seq, .. }
+                if !may_follow(session.last_seq, seq) => {}
             Line::Event(stored) if stored.seq > session.last_seq => {
                 session.absorb(&transaction, stored)?;
             }

@@ -18,6 +18,10 @@ use crate::{
     home::{private_dir, private_file},
 };
 
+/// Most numbers that lost lines can have left out in one place. A greater leap is a damaged number, and following it would
+/// make every later line one of the past.
+const MAX_LEAP: u64 = 1_000_000;
+
 /// Version of the lines that this program writes, and the newest it reads.
 const VERSION: u64 = 1;
 
@@ -237,16 +241,20 @@ pub fn latest_for(home: &Home, cwd: &Path) -> Result<Option<SessionId>, StoreErr
 
 fn first_cwd(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    // A first line is some hundred bytes; whatever is longer than this is not one of ours.
-    let first = io::Read::take(File::open(path).ok()?, 1024 * 1024);
-    BufReader::new(first).read_until(b'\n', &mut line).ok()?;
-    match from_line(&line) {
-        Line::Event(Stored {
+    // It is the first line, some hundred bytes long; where that is damaged, a later process of the session said it again.
+    let start = io::Read::take(File::open(path).ok()?, 1024 * 1024);
+    let mut start = BufReader::new(start);
+    while start.read_until(b'\n', &mut line).ok()? > 0 {
+        if let Line::Event(Stored {
             event: Event::SessionStarted { cwd, .. },
             ..
-        }) => Some(cwd),
-        _ => None,
+        }) = from_line(&line)
+        {
+            return Some(cwd);
+        }
+        line.clear();
     }
+    None
 }
 
 #[derive(Serialize)]
@@ -272,6 +280,11 @@ struct AnyVersion {
     v: u64,
     #[serde(default)]
     seq: u64,
+}
+
+/// Says whether an event may have this number when the one before it had `last`.
+pub(crate) fn may_follow(last: u64, seq: u64) -> bool {
+    seq <= last.saturating_add(MAX_LEAP)
 }
 
 /// What a line turned out to be.
@@ -380,6 +393,11 @@ fn read_from(mut reader: impl BufRead) -> io::Result<Read> {
             continue;
         }
         let why = match from_line(&raw) {
+            Line::Event(Stored { seq, .. }) | Line::Foreign { seq, .. }
+                if !may_follow(read.last_seq, seq) =>
+            {
+                format!("its number {seq} cannot follow {}", read.last_seq)
+            }
             Line::Event(stored) if stored.seq > read.last_seq => {
                 read.last_seq = stored.seq;
                 read.replay.events.push(stored);

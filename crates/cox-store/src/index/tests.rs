@@ -429,3 +429,25 @@ fn a_home_without_sessions_is_left_alone() {
     assert_eq!(place.index().list(9).unwrap(), []);
     assert!(!place.home.root.exists());
 }
+
+#[test]
+fn many_may_make_the_index_at_the_same_time() {
+    for _ in 0..10 {
+        let place = Place::new();
+        drop(place.create(1, "/a"));
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut index = Index::open(&place.home)?;
+                        index.refresh()?;
+                        index.list(10).map(|rows| rows.len())
+                    })
+                })
+                .collect();
+            for opened in opened {
+                assert_eq!(opened.join().unwrap().unwrap(), 1);
+            }
+        });
+    }
+}

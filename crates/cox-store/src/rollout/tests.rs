@@ -225,6 +225,46 @@ fn the_latest_session_of_a_folder_is_the_one_last_written_to() {
     assert_eq!(list_ids(&home).unwrap().len(), 4);
 }
 
+#[test]
+fn a_damaged_number_does_not_make_the_rest_a_past() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    let line = |v: u64, seq: u64, text: &str| {
+        let event = format!("{{\"type\":\"notice\",\"level\":\"info\",\"text\":\"{text}\"}}");
+        format!(
+            "{{\"v\":{v},\"seq\":{seq},\"ts\":\"2026-03-04T05:06:07.089Z\",\"event\":{event}}}\n"
+        )
+    };
+    let text = [
+        line(1, 1, "one"),
+        line(1, u64::MAX, "damaged"),
+        line(2, u64::MAX, "damaged"),
+        line(1, 4, "four"),
+    ]
+    .concat();
+    let session = planted(&home, &text);
+    let (mut rollout, replay) = Rollout::resume(&home, session, clock()).unwrap();
+    assert_eq!(events(&replay), [notice("one"), notice("four")]);
+    let skipped: Vec<_> = replay.skipped.iter().map(|skipped| skipped.line).collect();
+    assert_eq!(skipped, [2, 3]);
+    assert_eq!(rollout.append(&notice("five")).unwrap(), 5);
+}
+
+#[test]
+fn a_session_whose_first_line_is_damaged_is_found_by_what_a_later_process_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    let session = SessionId::generate();
+    let mut rollout = Rollout::create(&home, session, clock()).unwrap();
+    rollout.append(&started(session, "/a")).unwrap();
+    rollout.append(&started(session, "/a")).unwrap();
+    drop(rollout);
+    let path = home.rollout_path(session);
+    let damaged = fs::read_to_string(&path).unwrap().replacen('{', "", 1);
+    fs::write(&path, damaged).unwrap();
+    assert_eq!(latest_for(&home, Path::new("/a")).unwrap(), Some(session));
+}
+
 const FULL_DISK: &str = "COX_STORE_TEST_FULL_DISK";
 
 /// Runs this very test again in a process whose files may not grow over a limit.
