@@ -121,7 +121,8 @@ impl Dispatch {
         else {
             return Err(malformed(self.unknown_tool(&asked.name)));
         };
-        let input = read_arguments(tool.as_ref(), &asked.input).map_err(malformed)?;
+        let input = read_arguments(tool.as_ref(), &asked.input, |text| self.clean(text))
+            .map_err(malformed)?;
         let subject = self.subject(tool.as_ref(), &input).map_err(|error| Unfit {
             is_malformed: matches!(error, ToolError::BadInput { .. }),
             told: error.to_string(),
@@ -472,10 +473,15 @@ fn prints_commands(name: &str) -> bool {
 }
 
 /// Reads a call's arguments as a JSON object; no text at all means no arguments.
-fn read_arguments(tool: &dyn Tool, text: &str) -> Result<Value, String> {
+/// What is repeated of them is cleaned before it is cut, which might leave half of a secret.
+fn read_arguments(
+    tool: &dyn Tool,
+    text: &str,
+    clean: impl Fn(&str) -> String,
+) -> Result<Value, String> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     let name = tool.spec().name;
-    let received = || untrusted_text::terminal::one_line(text, 300);
+    let received = || untrusted_text::terminal::one_line(&clean(text), 300);
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err(format!(

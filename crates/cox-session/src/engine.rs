@@ -11,7 +11,11 @@ use untrusted_text::{Untrusted, cap::Shape, redact::Redactor};
 
 use crate::{
     Handle, Limits, OpenError, SessionSpec,
-    context::{estimate::Estimator, prefix},
+    context::{
+        estimate::Estimator,
+        prefix,
+        request::{RequestConfig, build},
+    },
     dispatch::Dispatch,
     inbox::Wake,
     journal::Journal,
@@ -62,6 +66,7 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
         session,
         rollout,
         state,
+        estimator,
         skipped,
         was_torn,
     } = match spec.resume {
@@ -72,7 +77,8 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
     let (commands, command_receiver) = mpsc::channel(COMMANDS);
     let (wake, inbox) = mpsc::channel(INBOX);
     let mode = spec.mode.or(state.mode).unwrap_or_default();
-    let opening = opening_events(&spec, session, &state, mode, skipped, was_torn);
+    let redactor = Redactor::with_values(spec.secrets.clone());
+    let opening = opening_events(&spec, &redactor, session, &state, mode, skipped, was_torn);
     let engine = Engine {
         session,
         journal: Journal::new(rollout, event_sender, state),
@@ -80,9 +86,9 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
         dispatch: Arc::new(make_dispatch(&spec, mode, wake.clone())),
         provider: spec.provider,
         price: spec.price,
-        environment: spec.environment,
-        redactor: Redactor::with_values(spec.secrets),
-        estimator: Estimator::default(),
+        environment: redactor.redact(&spec.environment).text.into_owned(),
+        redactor,
+        estimator,
         cache_key: session.to_string(),
         limits: spec.limits,
         waiting: VecDeque::new(),
@@ -102,6 +108,7 @@ struct Stored {
     session: SessionId,
     rollout: Rollout,
     state: State,
+    estimator: Estimator,
     /// Lines of the record that could not be read.
     skipped: usize,
     /// Whether its last turn had no end.
@@ -115,6 +122,7 @@ fn begin(spec: &SessionSpec) -> Result<Stored, StoreError> {
         session,
         rollout,
         state: State::default(),
+        estimator: Estimator::default(),
         skipped: 0,
         was_torn: false,
     })
@@ -125,7 +133,16 @@ fn begin(spec: &SessionSpec) -> Result<Stored, StoreError> {
 fn take_up(spec: &SessionSpec, session: SessionId) -> Result<Stored, StoreError> {
     let (mut rollout, replay) = Rollout::resume(&spec.home, session, Arc::clone(&spec.clock))?;
     let mut state = State::default();
-    for stored in &replay.events {
+    let mut estimator = Estimator::default();
+    let last_count = replay
+        .events
+        .iter()
+        .rposition(|stored| counted(&stored.event) > 0);
+    for (index, stored) in replay.events.iter().enumerate() {
+        if Some(index) == last_count {
+            // What the last count was of decides when room is made, as it would have without the break.
+            estimator.learn(&request_of(spec, &state), counted(&stored.event));
+        }
         state.apply(&stored.event);
     }
     let was_torn = state.turn_open;
@@ -137,9 +154,34 @@ fn take_up(spec: &SessionSpec, session: SessionId) -> Result<Stored, StoreError>
         session,
         rollout,
         state,
+        estimator,
         skipped: replay.skipped.len(),
         was_torn,
     })
+}
+
+/// Returns the input tokens that an event counts; 0 if it counts none.
+fn counted(event: &Event) -> u64 {
+    match event {
+        Event::Usage { tokens, .. } => tokens
+            .input
+            .saturating_add(tokens.cache_read)
+            .saturating_add(tokens.cache_write),
+        _ => 0,
+    }
+}
+
+/// Returns the request that a state gave, as far as its size goes.
+fn request_of(spec: &SessionSpec, state: &State) -> llm::Request {
+    build(
+        state,
+        &RequestConfig {
+            tools: &spec.tools,
+            max_output_tokens: 0,
+            effort: None,
+            cache_key: "",
+        },
+    )
 }
 
 /// Carries commands into the inbox until the surface is gone.
@@ -186,6 +228,7 @@ pub(crate) fn make_dispatch(spec: &SessionSpec, mode: Mode, inbox: mpsc::Sender<
 /// Returns the events a session begins with: what it is, what the person should know, the prefix of a new one.
 fn opening_events(
     spec: &SessionSpec,
+    redactor: &Redactor,
     session: SessionId,
     state: &State,
     mode: Mode,
@@ -223,7 +266,15 @@ fn opening_events(
             "the last turn of this session was cut when its process ended; what it had said and done is kept".to_owned(),
         ));
     }
-    let built = prefix::build(&spec.instructions, &spec.tools);
+    let (built, secrets) = prefix::build(&spec.instructions, &spec.tools, redactor);
+    if secrets > 0 {
+        events.push(Event::Notice {
+            level: Level::Security,
+            text: Untrusted::new(format!(
+                "{secrets} secret(s) in the instruction files were replaced by a marker: the model does not see them"
+            )),
+        });
+    }
     match &state.prefix {
         None => {
             events.extend(spec.instructions.notices.iter().cloned().map(notice));

@@ -127,6 +127,16 @@ impl State {
         }
     }
 
+    /// Says whether a call of the conversation has this id of a provider's.
+    pub(crate) fn has_wire_id(&self, id: &str) -> bool {
+        self.items.iter().any(|item| match item {
+            Item::Assistant { blocks, .. } => blocks.iter().any(
+                |block| matches!(block, AssistantBlock::Call { wire_id, .. } if wire_id == id),
+            ),
+            Item::User { .. } | Item::ToolResults { .. } => false,
+        })
+    }
+
     /// Returns results for the open calls of a turn that ended without them: what ended is kept, the rest says that its
     /// outcome is not known.
     pub(crate) fn results_so_far(&self, why: &str) -> Vec<ToolResult> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use cox_protocol::{CallId, Command, Event, ImageData, Item, Level, StopReason, ToolResult};
 use cox_store::StoreError;
-use llm::{ErrorKind, Stop};
+use llm::{Block, ErrorKind, Reply, Stop};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -23,7 +23,7 @@ const MAX_CONTINUATIONS: u32 = 2;
 impl Engine {
     /// Runs one turn from its prompt to its end. An error means that the record failed and the session is over.
     pub(crate) async fn turn(&mut self, prompt: Prompt) -> Result<(), StoreError> {
-        let turn = self.journal.state.turn + 1;
+        let turn = self.journal.state.turn.saturating_add(1);
         self.journal.emit(Event::TurnStarted { turn }).await?;
         let cancel = CancellationToken::new();
         self.begin(prompt).await?;
@@ -91,6 +91,20 @@ impl Engine {
                 Err(error) => return Ok(self.failed(&error)),
             };
             let stop = reply.stop.clone();
+            if stop == Stop::EndTurn && says_nothing(&reply) {
+                if continuations == MAX_CONTINUATIONS {
+                    return Ok(StopReason::Error {
+                        who: "provider".to_owned(),
+                        message: format!(
+                            "the model answered nothing {} times in a row\nhint: continue the session with another prompt",
+                            continuations + 1
+                        ),
+                    });
+                }
+                continuations += 1;
+                self.continue_empty().await?;
+                continue;
+            }
             let calls = self.commit(reply).await?;
             match stop {
                 Stop::Cancelled => {
@@ -113,7 +127,7 @@ impl Engine {
                         message: format!(
                             "the answer was cut {} times in a row ({}); what arrived is kept\nhint: continue the session to try again",
                             continuations + 1,
-                            cut_reason(&stop)
+                            self.cut_reason(&stop)
                         ),
                     });
                 }
@@ -146,7 +160,7 @@ impl Engine {
 
     /// Asks the model to go on after an answer that was cut.
     async fn continue_cut(&mut self, calls: &[Asked], stop: &Stop) -> Result<(), StoreError> {
-        let reason = cut_reason(stop);
+        let reason = self.cut_reason(stop);
         self.notice(
             Level::Warning,
             &format!("the answer was cut: {reason}; asking for the rest"),
@@ -159,6 +173,20 @@ impl Engine {
         )];
         let item = Item::User {
             context,
+            text: String::new(),
+            images: Vec::new(),
+        };
+        self.journal.emit(Event::ItemAdded { item }).await
+    }
+
+    /// Asks the model again after an answer without a word or a call. The empty answer stays out of the conversation.
+    async fn continue_empty(&mut self) -> Result<(), StoreError> {
+        self.notice(Level::Warning, "the answer was empty; asking again")
+            .await?;
+        let item = Item::User {
+            context: vec![
+                "Your last answer was empty. Go on; if everything is done, say so.".to_owned(),
+            ],
             text: String::new(),
             images: Vec::new(),
         };
@@ -311,6 +339,19 @@ impl Engine {
         }
     }
 
+    /// Says why an answer was cut. A provider may quote what it was sent.
+    fn cut_reason(&self, stop: &Stop) -> String {
+        match stop {
+            Stop::Broken(reason) => {
+                untrusted_text::terminal::one_line(&self.redactor.redact(reason).text, 200)
+            }
+            Stop::MaxTokens => "the cap on one answer was reached".to_owned(),
+            Stop::EndTurn | Stop::ToolUse | Stop::Refusal(_) | Stop::Cancelled => {
+                "it ended early".to_owned()
+            }
+        }
+    }
+
     fn over_budget(&self) -> Option<StopReason> {
         let spent = self.journal.state.spent;
         let cap = self.limits.budget?;
@@ -318,12 +359,11 @@ impl Engine {
     }
 }
 
-fn cut_reason(stop: &Stop) -> String {
-    match stop {
-        Stop::Broken(reason) => untrusted_text::terminal::one_line(reason, 200),
-        Stop::MaxTokens => "the cap on one answer was reached".to_owned(),
-        Stop::EndTurn | Stop::ToolUse | Stop::Refusal(_) | Stop::Cancelled => {
-            "it ended early".to_owned()
-        }
-    }
+/// Says whether a whole answer holds neither a word nor a call.
+fn says_nothing(reply: &Reply) -> bool {
+    reply.blocks.iter().all(|block| match block {
+        Block::Text(text) => text.trim().is_empty(),
+        Block::Opaque(_) => true,
+        Block::Call { .. } | Block::Image(_) | Block::Result { .. } => false,
+    })
 }

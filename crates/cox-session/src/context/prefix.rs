@@ -5,12 +5,18 @@ use cox_protocol::Event;
 use cox_tools::Tool;
 use llm::ToolDef;
 use std::sync::Arc;
+use untrusted_text::redact::Redactor;
 
 /// The system prompt. Holds nothing that changes: no date, no folder.
 const SYSTEM_PROMPT: &str = include_str!("system_prompt.md");
 
-/// Builds the prefix of a new session.
-pub(crate) fn build(instructions: &Instructions, tools: &[Arc<dyn Tool>]) -> Event {
+/// Builds the prefix of a new session; also says how many secrets were replaced in it.
+pub(crate) fn build(
+    instructions: &Instructions,
+    tools: &[Arc<dyn Tool>],
+    redactor: &Redactor,
+) -> (Event, usize) {
+    let mut secrets = 0;
     let mut system = vec![SYSTEM_PROMPT.trim_end().to_owned()];
     if !instructions.files.is_empty() {
         let mut text = String::from(
@@ -23,9 +29,11 @@ pub(crate) fn build(instructions: &Instructions, tools: &[Arc<dyn Tool>]) -> Eve
                 file.text.trim_end()
             ));
         }
-        system.push(text);
+        let redaction = redactor.redact(&text);
+        secrets = redaction.count;
+        system.push(redaction.text.into_owned());
     }
-    Event::PrefixBuilt {
+    let event = Event::PrefixBuilt {
         system,
         instruction_files: instructions
             .files
@@ -33,7 +41,8 @@ pub(crate) fn build(instructions: &Instructions, tools: &[Arc<dyn Tool>]) -> Eve
             .map(|file| file.path.display().to_string())
             .collect(),
         tools_digest: tools_digest(tools),
-    }
+    };
+    (event, secrets)
 }
 
 /// Returns the tools of a request: the core ones in their order, then the discovered ones in theirs.

@@ -20,29 +20,52 @@ pub(crate) struct RequestConfig<'a> {
 /// Put behind a partial answer, so that the model knows that it was cut.
 const CUT_ANSWER: &str = "[this answer was cut off here]";
 
+/// Stands for a result whose line of the record is damaged.
+const LOST_RESULT: &str = "the record of this result is damaged; the call may have taken effect: check before doing it again";
+
+/// Stands before a result whose call is in a damaged line of the record.
+const LOST_CALL: &str = "[the record of a call is damaged; its result was:]";
+
+/// Stands for the start of a conversation whose line of the record is damaged.
+const LOST_START: &str = "[the record of the start of this conversation is damaged]";
+
 /// Builds the next request. The same state gives the same request, to the byte.
 pub(crate) fn build(state: &State, config: &RequestConfig<'_>) -> Request {
     let mut messages: Vec<Message> = Vec::new();
+    // Calls of the last answer whose results have not come yet.
+    let mut open: Vec<(CallId, &str)> = Vec::new();
     for item in &state.items {
-        let (role, blocks) = match item {
+        if !matches!(item, Item::ToolResults { .. }) {
+            push(&mut messages, Role::User, lost_results(open.drain(..)));
+        }
+        match item {
             Item::User {
                 context,
                 text,
                 images,
-            } => (Role::User, user_blocks(context, text, images)),
-            Item::Assistant { blocks, complete } => {
-                (Role::Assistant, assistant_blocks(blocks, *complete))
-            }
-            Item::ToolResults { results } => (
+            } => push(
+                &mut messages,
                 Role::User,
-                results
-                    .iter()
-                    .map(|result| result_block(result, &state.compacted))
-                    .collect(),
+                user_blocks(context, text, images),
             ),
-        };
-        push(&mut messages, role, blocks);
+            Item::Assistant { blocks, complete } => {
+                if messages.is_empty() {
+                    push(&mut messages, Role::User, vec![text_block(LOST_START)]);
+                }
+                open = calls_of(blocks).collect();
+                push(
+                    &mut messages,
+                    Role::Assistant,
+                    assistant_blocks(blocks, *complete),
+                );
+            }
+            Item::ToolResults { results } => {
+                let blocks = result_blocks(&mut open, results, &state.compacted);
+                push(&mut messages, Role::User, blocks);
+            }
+        }
     }
+    push(&mut messages, Role::User, lost_results(open.drain(..)));
     mark_breakpoints(&mut messages);
     let system = state
         .prefix
@@ -63,6 +86,54 @@ pub(crate) fn build(state: &State, config: &RequestConfig<'_>) -> Request {
         effort: config.effort,
         cache_key: Some(config.cache_key.to_owned()),
     }
+}
+
+fn text_block(text: &str) -> Block {
+    Block::Text(text.to_owned())
+}
+
+fn calls_of(blocks: &[AssistantBlock]) -> impl Iterator<Item = (CallId, &str)> {
+    blocks.iter().filter_map(|block| match block {
+        AssistantBlock::Call { call, wire_id, .. } => Some((*call, wire_id.as_str())),
+        AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
+    })
+}
+
+/// Returns results for calls whose own are lost: every wire refuses a conversation with a call that nothing answers.
+fn lost_results<'a>(calls: impl Iterator<Item = (CallId, &'a str)>) -> Vec<Block> {
+    calls
+        .map(|(_, wire_id)| Block::Result {
+            id: wire_id.to_owned(),
+            text: LOST_RESULT.to_owned(),
+            is_error: true,
+            images: Vec::new(),
+        })
+        .collect()
+}
+
+/// Answers the open calls in their order. What answers none of them becomes text.
+fn result_blocks(
+    open: &mut Vec<(CallId, &str)>,
+    results: &[ToolResult],
+    compacted: &HashSet<CallId>,
+) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let called: Vec<_> = std::mem::take(open);
+    for called in called.iter().copied() {
+        match results.iter().find(|result| result.call == called.0) {
+            Some(result) => blocks.push(result_block(result, compacted)),
+            None => blocks.extend(lost_results(std::iter::once(called))),
+        }
+    }
+    let is_open = |result: &&ToolResult| called.iter().any(|(call, _)| *call == result.call);
+    for result in results.iter().filter(|result| !is_open(result)) {
+        let text = match compacted.contains(&result.call) {
+            true => pointer(result),
+            false => result.text.clone(),
+        };
+        blocks.push(Block::Text(format!("{LOST_CALL}\n{text}")));
+    }
+    blocks
 }
 
 /// Adds blocks, joining them with the message before when the same side speaks.

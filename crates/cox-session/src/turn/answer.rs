@@ -18,6 +18,9 @@ use untrusted_text::{
 
 use crate::{context::request::wire_name, dispatch::Asked, engine::Engine, inbox::Wake};
 
+/// Most characters of a name that came from a provider.
+const MAX_NAME_CHARS: usize = 200;
+
 impl Engine {
     /// *Stream*: sends a request and shows what arrives while it arrives.
     pub(super) async fn stream(
@@ -89,7 +92,7 @@ impl Engine {
         let event = Event::Usage {
             turn: self.journal.state.turn,
             provider: self.provider.name().to_owned(),
-            model: reply.model.clone(),
+            model: self.clean_name(&reply.model),
             tokens: TokenUsage {
                 input: usage.input,
                 output: usage.output,
@@ -98,7 +101,7 @@ impl Engine {
             },
             cost,
             latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            request_id: reply.request_id.clone(),
+            request_id: reply.request_id.as_deref().map(|id| self.clean_name(id)),
         };
         self.journal.emit(event).await
     }
@@ -125,6 +128,22 @@ impl Engine {
         Ok(calls)
     }
 
+    /// Returns the name of a called tool without secrets, controls or excess. The names of our tools stay as they are.
+    fn clean_name(&self, name: &str) -> String {
+        untrusted_text::terminal::one_line(&self.redactor.redact(name).text, MAX_NAME_CHARS)
+    }
+
+    /// Returns the provider's id of a call, or one of ours where the provider gave none or one that this conversation has
+    /// already: a wire takes every id once, and a result must find its call.
+    fn own_id(&self, id: String, call: CallId, earlier: &[Asked]) -> String {
+        let is_taken =
+            earlier.iter().any(|asked| asked.wire_id == id) || self.journal.state.has_wire_id(&id);
+        match id.is_empty() || is_taken || self.redactor.redact(&id).count > 0 {
+            true => format!("call_{call}"),
+            false => id,
+        }
+    }
+
     fn to_item_block(&self, block: Block, calls: &mut Vec<Asked>) -> Option<AssistantBlock> {
         match block {
             Block::Text(text) => (!text.is_empty()).then(|| AssistantBlock::Text {
@@ -133,6 +152,8 @@ impl Engine {
             Block::Call { id, name, input } => {
                 let call = CallId::generate();
                 let kept = self.redactor.redact(&input).text.into_owned();
+                let name = self.clean_name(&name);
+                let id = self.own_id(id, call, calls);
                 calls.push(Asked {
                     call,
                     wire_id: id.clone(),

@@ -6,7 +6,7 @@ use llm::Request;
 
 use crate::{
     context::{
-        fit,
+        fit::{self, Keep},
         request::{RequestConfig, build, pointer},
     },
     engine::Engine,
@@ -29,17 +29,20 @@ impl Engine {
         if tokens <= limit {
             return Ok(Ok(request));
         }
-        for keep_turns in [self.limits.keep_turns, 0] {
-            self.replace_results(keep_turns, (limit as f64 * (1.0 - FREED)) as u64)
+        for keep in [Keep::Turns(self.limits.keep_turns), Keep::LastResults] {
+            self.replace_results(keep, (limit as f64 * (1.0 - FREED)) as u64)
                 .await?;
             let request = self.build();
             if self.estimator.tokens(&request) <= limit {
                 return Ok(Ok(request));
             }
         }
+        // Better a model that reads its last results in parts than a session that cannot go on.
+        let most = window.saturating_sub(u64::from(self.build().max_output_tokens));
+        self.replace_results(Keep::Nothing, most).await?;
         let request = self.build();
         let tokens = self.estimator.tokens(&request);
-        match tokens <= window.saturating_sub(u64::from(request.max_output_tokens)) {
+        match tokens <= most {
             true => Ok(Ok(request)),
             false => Ok(Err(too_long(tokens, window))),
         }
@@ -47,7 +50,7 @@ impl Engine {
 
     /// Replaces all old results after the provider said that a request is too long. False when there was nothing to replace.
     pub(super) async fn make_room(&mut self) -> Result<bool, StoreError> {
-        self.replace_results(0, 0).await
+        self.replace_results(Keep::LastResults, 0).await
     }
 
     fn build(&self) -> Request {
@@ -69,11 +72,11 @@ impl Engine {
     }
 
     /// Makes old results pointers, oldest first, until about `target` tokens are left. Says whether any was.
-    async fn replace_results(&mut self, keep_turns: u32, target: u64) -> Result<bool, StoreError> {
+    async fn replace_results(&mut self, keep: Keep, target: u64) -> Result<bool, StoreError> {
         let before = self.estimator.tokens(&self.build());
         let mut calls = Vec::new();
         let mut freed = 0;
-        for call in fit::candidates(&self.journal.state, keep_turns) {
+        for call in fit::candidates(&self.journal.state, keep) {
             if before.saturating_sub(freed) <= target {
                 break;
             }

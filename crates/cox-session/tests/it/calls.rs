@@ -253,3 +253,59 @@ async fn an_output_that_cannot_be_archived_stops_the_turn() {
             .starts_with("seen\n[the whole output could not be kept")
     );
 }
+
+#[tokio::test]
+async fn every_call_of_a_conversation_has_an_id_of_its_own() {
+    let one = |id: &str| call(id, "look", json!({"id": "x"}));
+    let world = World::new(vec![
+        calls(vec![one("a"), one("a"), one("")]),
+        calls(vec![one("a"), one("b")]),
+        says("fine"),
+    ]);
+    world.run("go").await;
+    let request = world.request(2);
+    let ids = |wanted: fn(&Block) -> Option<&String>| -> Vec<String> {
+        let blocks = request.messages.iter().flat_map(|message| &message.blocks);
+        blocks.filter_map(wanted).cloned().collect()
+    };
+    let called = ids(|block| match block {
+        Block::Call { id, .. } => Some(id),
+        _ => None,
+    });
+    let answered = ids(|block| match block {
+        Block::Result { id, .. } => Some(id),
+        _ => None,
+    });
+    assert_eq!(called, answered);
+    let distinct: std::collections::BTreeSet<&String> = called.iter().collect();
+    assert_eq!(distinct.len(), 5, "{called:?}");
+    assert_eq!((called[0].as_str(), called[4].as_str()), ("a", "b"));
+    assert!(called[1].starts_with("call_"), "{called:?}");
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_asked_for_again_and_then_an_error() {
+    let nothing = || Told::Reply(vec![text(" \n")], Stop::EndTurn);
+    let world = World::new(vec![
+        nothing(),
+        says("here it is"),
+        nothing(),
+        nothing(),
+        nothing(),
+    ]);
+    let mut run = world.open();
+    assert_eq!(run.turn("go").await, StopReason::EndTurn);
+    let again = world.request(1);
+    assert_eq!(again.messages.len(), 1, "{again:?}");
+    let said = format!("{:?}", again.messages[0]);
+    assert!(said.contains("Your last answer was empty"), "{said}");
+    let stop = run.turn("go on").await;
+    let StopReason::Error { who, message } = &stop else {
+        panic!("{stop:?}")
+    };
+    assert_eq!(who, "provider");
+    assert!(
+        message.starts_with("the model answered nothing 3 times in a row"),
+        "{message}"
+    );
+}

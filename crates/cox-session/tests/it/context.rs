@@ -89,3 +89,25 @@ async fn what_cannot_be_made_smaller_says_so_before_it_is_sent() {
     );
     assert_eq!(world.request_count(), 0);
 }
+
+#[tokio::test]
+async fn results_of_one_answer_that_are_too_large_together_do_not_end_the_session() {
+    let one = |id: &str| {
+        call(
+            id,
+            "look",
+            json!({"id": id, "text": "some line of output\n", "times": 300}),
+        )
+    };
+    let mut world = uncapped(World::new(vec![
+        calls(vec![one("a"), one("b"), one("c"), one("d"), one("e")]),
+        says("in parts, then"),
+    ]));
+    world.model_mut().window = 6_000;
+    world.model_mut().usage = llm::Usage::default();
+    let mut run = world.open();
+    assert_eq!(run.turn("go").await, StopReason::EndTurn);
+    let texts = result_texts(&world.request(1));
+    assert!(texts[0].contains("left out; `expand`"), "{}", texts[0]);
+    assert_eq!(texts[4], "some line of output\n".repeat(300));
+}

@@ -239,6 +239,7 @@ pub(crate) struct World {
     pub(crate) price: Option<llm::catalog::Price>,
     pub(crate) deny: Vec<&'static str>,
     pub(crate) secrets: Vec<String>,
+    pub(crate) instructions: cox_extensions::Instructions,
     pub(crate) resume: Option<SessionId>,
 }
 
@@ -279,6 +280,7 @@ impl World {
             price: None,
             deny: Vec::new(),
             secrets: Vec::new(),
+            instructions: cox_extensions::Instructions::default(),
             resume: None,
         }
     }
@@ -337,7 +339,7 @@ impl World {
             approver: self.approver,
             sandbox: "workspace-write".into(),
             sandboxed: true,
-            instructions: cox_extensions::Instructions::default(),
+            instructions: self.instructions.clone(),
             environment: "folder: /work".into(),
             limits: self.limits.clone(),
             resume: self.resume,

@@ -5,7 +5,7 @@ use cox_store::Rollout;
 use llm::Wire;
 use serde_json::json;
 
-use crate::harness::{Told, World, call, calls, items, says};
+use crate::harness::{World, call, calls, items, says};
 
 /// Returns the body the next prompt sends, on each wire.
 async fn next_request(world: &World) -> Vec<String> {
@@ -149,10 +149,7 @@ async fn calls_that_ended_before_a_kill_keep_their_results_and_the_others_are_an
 
 #[tokio::test]
 async fn a_session_that_ended_well_needs_no_repair() {
-    let mut world = World::new(vec![
-        says("one"),
-        Told::Reply(Vec::new(), llm::Stop::EndTurn),
-    ]);
+    let mut world = World::new(vec![says("one"), says("two")]);
     let run = world.run("go").await;
     world.resume = Some(run.handle.session);
     drop(run.close().await);
@@ -168,5 +165,132 @@ async fn a_session_that_ended_well_needs_no_repair() {
             .filter(|event| matches!(event, Event::PrefixBuilt { .. }))
             .count(),
         0
+    );
+}
+
+/// Says what is wrong with a conversation: every call has one result in the next message, in order, and nothing else is
+/// answered.
+fn complaint(request: &llm::Request) -> Option<String> {
+    let mut open: Vec<String> = Vec::new();
+    if request.messages.first().map(|message| message.role) != Some(llm::Role::User) {
+        return Some("it does not begin with the person".to_owned());
+    }
+    for message in &request.messages {
+        let answered: Vec<String> = message
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                llm::Block::Result { id, .. } => Some(id.clone()),
+                _ => None,
+            })
+            .collect();
+        if answered != open {
+            return Some(format!("{open:?} were answered by {answered:?}"));
+        }
+        open = message
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                llm::Block::Call { id, .. } => Some(id.clone()),
+                _ => None,
+            })
+            .collect();
+    }
+    None
+}
+
+#[tokio::test]
+async fn whichever_line_is_damaged_the_next_request_is_a_valid_conversation() {
+    let mut world = World::new(vec![
+        calls(vec![
+            call("a", "look", json!({"id": "x", "text": "found x"})),
+            call("b", "look", json!({"id": "y", "text": "found y"})),
+        ]),
+        calls(vec![call("c", "look", json!({"id": "z"}))]),
+        says("done"),
+    ]);
+    let run = world.run("go").await;
+    let session = run.handle.session;
+    drop(run.close().await);
+    let path = world.home.rollout_path(session);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    world.resume = Some(session);
+    for at in 0..lines.len() {
+        let damaged: String = lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| if index == at { "{\"v\":1,\n" } else { line })
+            .collect();
+        std::fs::write(&path, damaged).unwrap();
+        world.tell(says("then"));
+        let request = world.request_count();
+        let mut run = world.open();
+        assert_eq!(
+            run.turn("and then?").await,
+            cox_protocol::StopReason::EndTurn
+        );
+        drop(run.close().await);
+        let request = world.request(request);
+        assert_eq!(
+            complaint(&request),
+            None,
+            "without {}: {:#?}",
+            lines[at],
+            request.messages
+        );
+        // What a result said is kept even when its call is lost.
+        let is_results = lines[at].contains("tool_results");
+        let kept = format!("{:?}", request.messages).contains("found x");
+        assert!(kept || is_results, "without {}", lines[at]);
+    }
+}
+
+#[tokio::test]
+async fn room_is_made_at_the_same_moment_after_a_resume() {
+    let big = |id: &str| {
+        calls(vec![call(
+            id,
+            "look",
+            json!({"id": id, "text": "some line of output\n", "times": 150}),
+        )])
+    };
+    let more = "and then? ".repeat(400);
+    let answers = || vec![big("a"), big("b"), says("first")];
+    let world = || {
+        let mut world = World::new(answers());
+        world.limits.visible_bytes = 100_000;
+        world.limits.head_lines = 1_000;
+        world.limits.keep_turns = 0;
+        // The provider counts far more than we estimate, so only what was learned makes room, and only with the second prompt.
+        world.model_mut().window = 10_000;
+        world.model_mut().usage = llm::Usage {
+            input: 7_000,
+            ..llm::Usage::default()
+        };
+        world
+    };
+    let mut resumed = world();
+    let run = resumed.run("go").await;
+    resumed.resume = Some(run.handle.session);
+    drop(run.close().await);
+    resumed.tell(says("then"));
+    resumed.run(&more).await;
+
+    let whole = world();
+    whole.tell(says("then"));
+    let mut run = whole.open();
+    run.turn("go").await;
+    run.turn(&more).await;
+    // The pointers name entries of the archive, whose ids differ.
+    let shape = |world: &World| -> Vec<usize> {
+        let request = world.request(3);
+        let blocks = request.messages.iter().flat_map(|message| &message.blocks);
+        blocks.map(|block| format!("{block:?}").len()).collect()
+    };
+    assert_eq!(shape(&resumed), shape(&whole));
+    assert!(
+        format!("{:?}", whole.request(3)).contains("left out"),
+        "no room was made"
     );
 }

@@ -122,3 +122,56 @@ async fn an_approval_and_its_decision_hide_secrets() {
     let said = format!("{:?}", run.events);
     assert!(!said.contains(SECRET), "{said}");
 }
+
+#[tokio::test]
+async fn what_only_names_things_hides_secrets_too() {
+    let mut world = World::new(vec![
+        calls(vec![llm::Block::Call {
+            id: format!("id-{SECRET}"),
+            name: format!("tool-{SECRET}"),
+            input: format!("{{\"cut\": \"{SECRET}"),
+        }]),
+        calls(vec![llm::Block::Call {
+            id: "b".into(),
+            name: "look".into(),
+            // Cut for the model in the middle of the secret.
+            input: format!(
+                "{}{SECRET}",
+                " ".repeat(240) + "[\"abcdefghijklmnopqrstuvwxyz "
+            ),
+        }]),
+        Told::Reply(
+            vec![llm::Block::Text("half".into())],
+            llm::Stop::Broken(format!("an event `{SECRET}` that is no JSON")),
+        ),
+        says("fine"),
+    ]);
+    world.instructions = cox_extensions::Instructions {
+        files: vec![cox_extensions::InstructionFile {
+            path: "/work/AGENTS.md".into(),
+            text: format!("the key is {SECRET}"),
+        }],
+        notices: Vec::new(),
+    };
+    let mut run = world.open();
+    assert_eq!(run.turn("go").await, StopReason::EndTurn);
+    let events = format!("{:?}", run.events);
+    let requests = format!("{:?}", world.model.requests.lock().unwrap());
+    drop(run.close().await);
+    let mut files = Vec::new();
+    files_below(&world.home.root, &mut files);
+    let stored: String = files
+        .iter()
+        .map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned())
+        .collect();
+    // Not even its start.
+    let start = &SECRET[..20];
+    for (place, text) in [
+        ("the events", events),
+        ("the requests", requests),
+        ("the disk", stored),
+    ] {
+        let at = text.find(start).unwrap_or_default();
+        assert!(!text.contains(start), "{place}: {}", &text[at..at + 60]);
+    }
+}
