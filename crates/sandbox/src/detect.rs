@@ -18,6 +18,9 @@ pub enum Choice {
     None,
 }
 
+/// The first Landlock version that keeps signals and abstract sockets inside.
+const SCOPED_SIGNALS: u32 = 6;
+
 /// What holds a command to its policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -90,6 +93,11 @@ impl Detected {
                 if !self.features.own_network {
                     gaps.push("without network not even a loopback address can be used");
                 }
+                if let Backend::Landlock { abi } = self.backend
+                    && abi < SCOPED_SIGNALS
+                {
+                    gaps.push("this kernel's Landlock does not hold signals back: a command can end the user's other processes");
+                }
                 if !self.features.own_proc {
                     gaps.push("the processes of the machine can be seen, not touched");
                 }
@@ -99,6 +107,17 @@ impl Detected {
         }
         gaps
     }
+}
+
+/// Returns what cannot be kept read-only because it is a link inside a writable folder: what it leads to is kept, but a
+/// command can put something else in its place.
+pub fn replaceable(policy: &crate::Policy) -> Vec<PathBuf> {
+    let links = policy.read_only_within.iter();
+    let links = links.filter(|path| path.is_symlink());
+    links
+        .filter(|path| policy.writable.iter().any(|root| path.starts_with(root)))
+        .cloned()
+        .collect()
 }
 
 /// Finds the backend. Runs small probes, so it is called when the first command is about to run, not at start-up:

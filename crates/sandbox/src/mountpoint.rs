@@ -1,46 +1,146 @@
 //! Empty folders that exist only while a command runs, so that something can be mounted where nothing is.
 //!
-//! A folder is removed when its last user has gone and it is still empty. Two programs in one workspace do not know of
-//! each other: the first to end removes the folder under the other, which then loses the block, not its work.
+//! Several commands, of one program or of many, may need the same folder. Each holds a shared lock on it; who lets go
+//! last takes the lock for itself and removes it. A folder is known by its mode (sticky and not writable) and by being
+//! empty: one that a killed program left behind is taken up by the next.
 
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
-static IN_USE: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+use rustix::fs::{FlockOperation, flock};
 
-/// A folder to mount on. Removed on drop if this process made it.
+/// The mode of a folder that was made to be mounted on. Nobody makes such a folder by hand.
+const MODE: u32 = 0o1555;
+
+/// How often a folder that another program removes meanwhile is made again.
+const TRIES: usize = 100;
+
+/// A folder to mount on. Removed when its last user drops it.
 #[derive(Debug)]
 pub(crate) struct MountPoint {
     path: PathBuf,
+    folder: File,
+}
+
+/// Says whether a folder is there only to be mounted on, by this program or another.
+pub(crate) fn is_mount_point(path: &Path) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    let mode = metadata.permissions().mode();
+    metadata.is_dir()
+        && mode & 0o1222 == 0o1000
+        && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 impl MountPoint {
-    /// Makes sure that the folder exists.
+    /// Makes sure that the folder exists, and keeps it so.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] when something else is there; the system's when the folder cannot be made.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        if !in_use.contains_key(path) {
-            fs::create_dir(path)?;
+        for _ in 0..TRIES {
+            match DirBuilder::new().mode(MODE).create(path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    if !is_mount_point(path) && path.symlink_metadata().is_ok() {
+                        return Err(error);
+                    }
+                }
+                made => made?,
+            }
+            let folder = match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            // Where folders cannot be locked, the first to end removes the folder under the others, as before.
+            let _unlockable = flock(&folder, FlockOperation::LockShared);
+            let held = folder.metadata()?;
+            let is_there = fs::symlink_metadata(path)
+                .is_ok_and(|now| now.ino() == held.ino() && now.dev() == held.dev());
+            if is_there {
+                return Ok(Self {
+                    path: path.to_owned(),
+                    folder,
+                });
+            }
         }
-        *in_use.entry(path.to_owned()).or_default() += 1;
-        Ok(Self {
-            path: path.to_owned(),
-        })
+        Err(io::Error::other("another program removes it again and again"))
     }
 }
 
 impl Drop for MountPoint {
     fn drop(&mut self) {
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        let users = in_use.entry(self.path.clone()).or_default();
-        *users = users.saturating_sub(1);
-        if *users == 0 {
-            in_use.remove(&self.path);
+        // Letting go first: of two that end at once, one gets the lock and removes the folder, or a third holds it.
+        let _unlockable = flock(&self.folder, FlockOperation::Unlock);
+        let alone = flock(&self.folder, FlockOperation::NonBlockingLockExclusive);
+        if alone != Err(rustix::io::Errno::WOULDBLOCK) {
             // Not empty means that somebody outside put something there: theirs.
             let _not_empty = fs::remove_dir(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("point");
+        (dir, path)
+    }
+
+    #[test]
+    fn the_last_user_removes_it() {
+        let (_dir, path) = folder();
+        // Each opens the folder for itself, as two programs would.
+        let (first, second) = (MountPoint::make(&path).unwrap(), MountPoint::make(&path).unwrap());
+        assert!(is_mount_point(&path));
+        drop(first);
+        assert!(is_mount_point(&path));
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_program_left_is_taken_up() {
+        let (_dir, path) = folder();
+        DirBuilder::new().mode(MODE).create(&path).unwrap();
+        drop(MountPoint::make(&path).unwrap());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_person_made_stays() {
+        let (_dir, path) = folder();
+        fs::create_dir(&path).unwrap();
+        let refused = MountPoint::make(&path).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert!(path.exists() && !is_mount_point(&path));
+        fs::write(path.join("file"), "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(MODE)).unwrap();
+        assert!(!is_mount_point(&path));
+    }
+
+    #[test]
+    fn many_at_once_leave_nothing() {
+        let (_dir, path) = folder();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let point = MountPoint::make(&path).unwrap();
+                        assert!(path.is_dir());
+                        drop(point);
+                    }
+                });
+            }
+        });
+        assert!(!path.exists());
     }
 }

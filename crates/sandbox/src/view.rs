@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Mode, Policy, protected::git_folders};
+use crate::{Mode, Policy, mountpoint::is_mount_point, protected::git_folders};
 
 /// What a path is inside. Ordered: where two meet on one path, the later one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -98,6 +98,8 @@ impl View {
         if is_writable {
             for path in protected(policy) {
                 let (path, place) = match path.canonicalize() {
+                    // Another command, perhaps of another program, has blocked it: it must stay blocked for this one.
+                    Ok(path) if is_mount_point(&path) => (path, Place::Blocked),
                     Ok(path) => (path, Place::ReadOnly),
                     Err(_) => match missing(&path) {
                         Some(path) => (path, Place::Blocked),

@@ -6,6 +6,7 @@
 )]
 
 mod cli;
+mod commands;
 mod configuration;
 mod demo;
 mod harness;

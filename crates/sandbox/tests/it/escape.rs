@@ -308,3 +308,23 @@ fn the_disk_under_the_files_cannot_be_read() {
     check("head -c 1 /dev/mem", words, &[]);
     check("mknod $W/made b 1 0 && cat $W/made", words, &[]);
 }
+
+#[test]
+fn two_programs_in_one_workspace_do_not_lose_each_other_s_block() {
+    let lab = Lab::new();
+    for (name, detected) in backends()
+        .into_iter()
+        .filter(|(name, _)| !LANDLOCK.contains(name))
+    {
+        let hold = || sandbox::wrap(&detected, &lab.policy, &lab.workspace).unwrap();
+        // The first began before the second and ends while it runs.
+        let (first, second) = (hold(), hold());
+        drop(first);
+        assert!(lab.workspace.join(".cox").is_dir(), "{name}");
+        let did = lab.run(&detected, User::Current, "rmdir .cox; mkdir -p .cox/x");
+        assert_ne!(did.code, Some(0), "{name}: {did:?}");
+        assert!(lab.workspace.join(".cox").is_dir(), "{name}");
+        drop(second);
+        assert!(!lab.workspace.join(".cox").exists(), "{name}");
+    }
+}

@@ -22,19 +22,22 @@ pub(super) struct Run {
 impl Run {
     /// Takes a line without its end; `is_ended` says whether it has one.
     pub(super) fn line(&mut self, line: &str, is_ended: bool, out: &mut String) {
-        let key = key(line);
-        if self.count > 0 && self.key == key && !line.trim().is_empty() {
-            self.count += 1;
-            if self.count == 2 {
-                line.clone_into(&mut self.second);
+        if self.count > 0 && !line.trim_ascii().is_empty() {
+            // Most repeats are exact, and comparing is much cheaper than taking a line apart.
+            if line == self.first || key(line) == self.key {
+                self.count += 1;
+                self.is_ended = is_ended;
+                if self.count == 2 {
+                    line.clone_into(&mut self.second);
+                }
+                return;
             }
-        } else {
-            self.flush(out);
-            self.key = key;
-            line.clone_into(&mut self.first);
-            self.count = 1;
         }
+        self.flush(out);
         self.is_ended = is_ended;
+        self.key = key(line);
+        line.clone_into(&mut self.first);
+        self.count = 1;
     }
 
     /// Adds what the run comes to.
