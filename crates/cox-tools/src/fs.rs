@@ -16,7 +16,6 @@ pub mod apply_patch;
 pub mod write;
 
 mod change;
-mod image;
 mod outline;
 mod place;
 #[cfg(test)]

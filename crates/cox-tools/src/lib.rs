@@ -15,6 +15,7 @@ pub mod bash;
 pub mod builtin;
 pub mod expand;
 pub mod fs;
+pub mod image;
 pub mod task;
 pub mod todo;
 pub mod tool_search;

@@ -1,115 +1,166 @@
-//! A file's definitions by the words its lines begin with; headings for Markdown.
+//! What a file defines, row by row, and where one definition stands.
+//!
+//! Files of nine languages are parsed, Markdown has its headings; everything else, and what takes too long or is too large
+//! to parse, is told by the words its lines begin with, and says so.
 
-/// Words that may stand before a definition's own word.
-const BEFORE: [&str; 24] = [
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "export",
-    "default",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "static",
-    "final",
-    "abstract",
-    "async",
-    "unsafe",
-    "extern",
-    "const",
-    "override",
-    "open",
-    "sealed",
-    "inline",
-    "virtual",
-    "declare",
-    "partial",
-    "local",
-];
+mod languages;
+mod markdown;
+mod names;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod words;
 
-/// Words that begin a definition.
-const DEFINES: [&str; 27] = [
-    "fn",
-    "struct",
-    "enum",
-    "trait",
-    "impl",
-    "mod",
-    "type",
-    "macro_rules!",
-    "union",
-    "static",
-    "const",
-    "def",
-    "class",
-    "function",
-    "interface",
-    "namespace",
-    "module",
-    "func",
-    "package",
-    "object",
-    "record",
-    "protocol",
-    "extension",
-    "fun",
-    "sub",
-    "template",
-    "typedef",
-];
+use std::time::{Duration, Instant};
 
-/// Returns `line: signature` rows, one a definition.
-pub(super) fn outline(path: &str, text: &str) -> Vec<(usize, String)> {
-    let is_markdown = [".md", ".markdown", ".mdx"]
-        .iter()
-        .any(|end| path.ends_with(end));
-    let mut rows = Vec::new();
-    let mut fenced = false;
-    for (index, line) in text.lines().enumerate() {
-        let start = line.trim_start();
-        let is_row = if is_markdown {
-            fenced ^= start.starts_with("```") || start.starts_with("~~~");
-            let level = line.bytes().take_while(|byte| *byte == b'#').count();
-            !fenced && (1..=6).contains(&level) && line[level..].starts_with(' ')
-        } else {
-            defines(start)
-        };
-        if is_row {
-            rows.push((index + 1, signature(line)));
-        }
-    }
-    rows
+/// Largest text that is parsed, in bytes. A tree takes about ten times its text in memory.
+pub(super) const MAX_PARSED: usize = 8 << 20;
+
+/// How long a parse may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Characters of a signature.
+const MAX_SIGNATURE: usize = 160;
+
+/// One definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// Its name with those of what it lies in, outermost first; empty where names are not known.
+    pub(super) path: Vec<String>,
+    /// How many definitions it lies in.
+    pub(super) depth: usize,
+    /// The 1-based line of its name.
+    pub(super) line: usize,
+    /// Its first line, with its comments and attributes.
+    pub(super) first: usize,
+    /// Its last line, inclusive.
+    pub(super) last: usize,
+    /// Its text without the body, on one line.
+    pub(super) signature: String,
+    /// Whether it is the definition itself, rather than a prototype of it or an `impl` for it.
+    pub(super) is_main: bool,
 }
 
-fn defines(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let Some(mut word) = words.next() else {
-        return false;
+/// What a file defines.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// In the order of their lines.
+    pub(super) definitions: Vec<Definition>,
+    /// How they were found.
+    pub(super) how: How,
+}
+
+/// How definitions were found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// By a parse in this language; whether some of the file is not of it.
+    Parsed(&'static str, bool),
+    /// The headings of Markdown.
+    Headings,
+    /// By the first words of lines, and why.
+    FirstWords(&'static str),
+}
+
+/// What a name leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found<'a> {
+    /// One definition, and what else has its name: prototypes, `impl`s.
+    One(&'a Definition, Vec<&'a Definition>),
+    /// Several that may be meant.
+    Several(Vec<&'a Definition>),
+    /// None, but these are like it.
+    Nothing(Vec<&'a str>),
+}
+
+/// Returns what a text defines. The path tells the language.
+pub(super) fn outline(path: &str, text: &str) -> Outline {
+    outline_within(path, text, PATIENCE)
+}
+
+fn outline_within(path: &str, text: &str, patience: Duration) -> Outline {
+    let by_words = |why| Outline {
+        definitions: words::definitions(text),
+        how: How::FirstWords(why),
     };
-    loop {
-        let bare = word.split(['(', '<', '{', ':']).next().unwrap_or(word);
-        if DEFINES.contains(&word) || bare == "impl" {
-            return words.next().is_some_and(|name| {
-                name.starts_with(|c: char| c.is_alphanumeric() || "_<&*({$`'".contains(c))
-            });
-        }
-        if !(BEFORE.contains(&word) || word.starts_with("pub(") || word.starts_with('"')) {
-            return false;
-        }
-        match words.next() {
-            Some(next) => word = next,
-            None => return false,
-        }
+    let ends_with = |end: &&str| path.to_ascii_lowercase().ends_with(*end);
+    if [".md", ".markdown", ".mdx"].iter().any(ends_with) {
+        return Outline {
+            definitions: markdown::definitions(text),
+            how: How::Headings,
+        };
+    }
+    let Some(language) = languages::language_of(path, text) else {
+        return by_words("its language is not one that is parsed");
+    };
+    if text.len() > MAX_PARSED {
+        return by_words("it is too large to be parsed");
+    }
+    match tree::definitions(language, text, Instant::now() + patience) {
+        Some(parsed) => Outline {
+            definitions: parsed.definitions,
+            how: How::Parsed(language.name, parsed.has_errors),
+        },
+        None => by_words("parsing it took too long"),
     }
 }
 
-/// The line without its body, at most 160 characters.
-fn signature(line: &str) -> String {
-    let line = line.trim_end().trim_end_matches('{').trim_end();
-    let mut shown: String = line.chars().take(160).collect();
-    if shown.len() < line.len() {
-        shown.push('…');
+impl Outline {
+    /// Finds the definition that a name means: `Foo::bar`, `Foo.bar` or `bar`; in Markdown a heading.
+    pub(super) fn find(&self, symbol: &str) -> Found<'_> {
+        let wanted = match self.how {
+            How::Headings => vec![symbol.trim().trim_start_matches('#').trim().to_owned()],
+            How::Parsed(..) | How::FirstWords(_) => names::asked(symbol),
+        };
+        let Some(last) = wanted.last() else {
+            return Found::Nothing(Vec::new());
+        };
+        let hits: Vec<&Definition> = self
+            .definitions
+            .iter()
+            .filter(|definition| definition.path.ends_with(&wanted))
+            .collect();
+        let split = |is_it: &dyn Fn(&Definition) -> bool| -> (Vec<&Definition>, Vec<&Definition>) {
+            hits.iter().partition(|definition| is_it(definition))
+        };
+        // The definition itself before what is beside it, the whole name before the end of a longer one.
+        for is_it in [
+            &(|definition: &Definition| definition.is_main) as &dyn Fn(&Definition) -> bool,
+            &|definition| definition.is_main && definition.path == wanted,
+            &|_| true,
+        ] {
+            if let (mut one, rest) = split(is_it)
+                && one.len() == 1
+                && let Some(one) = one.pop()
+            {
+                return Found::One(one, rest);
+            }
+        }
+        if hits.is_empty() {
+            let names = self
+                .definitions
+                .iter()
+                .filter_map(|found| found.path.last());
+            return Found::Nothing(names::nearest(last, names.map(String::as_str)));
+        }
+        Found::Several(hits)
     }
-    shown
+}
+
+/// Returns a text on one line, cut when it is long.
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > 4 * MAX_SIGNATURE {
+            break;
+        }
+    }
+    if let Some((cut, _)) = line.char_indices().nth(MAX_SIGNATURE) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
 }

@@ -1,4 +1,4 @@
-//! `read`: a file's lines with their numbers, its outline, or an image.
+//! `read`: a file's lines with their numbers, its outline, one definition of it, or an image.
 
 use std::fmt::Write as _;
 
@@ -13,12 +13,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    image,
-    outline::outline,
+    outline::{Definition, Found, How, outline},
     place::{MAX_EDIT_BYTES, binary, blocking, from_read, reads},
 };
 use crate::{
-    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolImage, ToolOutput, ToolSpec, parse_input,
+    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolImage, ToolOutput, ToolSpec,
+    image::{self, Checked},
+    parse_input,
 };
 
 /// Bytes of lines that one call returns; more is had by another range.
@@ -27,8 +28,14 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Bytes shown of one line.
 const MAX_LINE_BYTES: usize = 8 * 1024;
 
-/// Largest file that is outlined.
+/// Largest file that is outlined. One over the limit of the parser is told by its first words.
 const MAX_OUTLINE_BYTES: u64 = 16 << 20;
+
+/// Levels that an outline is indented by at most.
+const MAX_INDENT: usize = 12;
+
+/// Definitions that are listed when a name means several.
+const MAX_CANDIDATES: usize = 30;
 
 /// The tool.
 pub struct Read {
@@ -40,6 +47,7 @@ struct Input {
     path: String,
     lines: Option<String>,
     mode: Option<String>,
+    symbol: Option<String>,
 }
 
 impl Read {
@@ -47,13 +55,14 @@ impl Read {
         Self {
             spec: ToolSpec {
                 name: "read",
-                description: "Reads a text file as `N<TAB>line`, or an image (PNG, JPEG, GIF, WebP). `outline` lists definitions only.",
+                description: "Reads a text file as `N<TAB>line`, or an image (PNG, JPEG, GIF, WebP). `outline` lists definitions only, `symbol` reads one.",
                 input_schema: json!({
                     "type": "object",
                     "properties": {
                         "path": {"type": "string"},
                         "lines": {"type": "string", "description": "`a-b`, 1-based, inclusive"},
-                        "mode": {"type": "string", "enum": ["text", "outline"]}
+                        "mode": {"type": "string", "enum": ["text", "outline"]},
+                        "symbol": {"type": "string", "description": "one definition, such as `Foo::bar`"}
                     },
                     "required": ["path"]
                 }),
@@ -78,46 +87,75 @@ impl Tool for Read {
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         let input: Input = parse_input(&self.spec, &input)?;
-        let range = input.lines.as_deref().map(range).transpose()?;
-        let is_outline = match input.mode.as_deref() {
-            None | Some("" | "text") => false,
-            Some("outline") => true,
-            Some(other) => {
-                return Err(ToolError::BadInput {
-                    tool: self.spec.name.to_owned(),
-                    problem: format!("`mode` is `{other}`, expected `text` or `outline`"),
-                });
-            }
-        };
+        let wanted = wanted(&input)?;
         blocking(cx, move |cx| {
             let at = cx.workspace.confine(&input.path, Access::Read)?;
             let file = open_with_head(&at).map_err(from_read)?;
             if let Some(media_type) = image::media_type(&file.head) {
-                let ignored = range.is_some() || is_outline;
+                let ignored = wanted != Wanted::Lines(ALL);
                 return read_image(&at, file, media_type, ignored);
             }
             if file.is_binary() {
                 return Err(binary(&at.written, file.size, &file.head));
             }
-            if is_outline {
-                return read_outline(&at, file);
+            match &wanted {
+                Wanted::Lines(range) => read_text(cx, &at, file, *range),
+                Wanted::Outline => read_outline(&at, file),
+                Wanted::Symbol(symbol) => read_symbol(cx, &at, file, symbol),
             }
-            read_text(cx, &at, file, range)
         })
         .await
     }
+}
+
+/// What of a file a call asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Lines(LineRange),
+    Outline,
+    Symbol(String),
+}
+
+/// Every line.
+const ALL: LineRange = LineRange {
+    first: 1,
+    last: u64::MAX,
+};
+
+fn wanted(input: &Input) -> Result<Wanted, ToolError> {
+    let bad = |problem: String| ToolError::BadInput {
+        tool: "read".to_owned(),
+        problem,
+    };
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+    let lines = given(&input.lines);
+    if let Some(symbol) = given(&input.symbol) {
+        if lines.is_some() {
+            return Err(bad(
+                "`symbol` and `lines` are both given, expected one of them".to_owned(),
+            ));
+        }
+        return Ok(Wanted::Symbol(symbol));
+    }
+    match input.mode.as_deref() {
+        None | Some("" | "text") => {}
+        Some("outline") => return Ok(Wanted::Outline),
+        Some(other) => {
+            let other: String = other.chars().take(60).collect();
+            return Err(bad(format!(
+                "`mode` is `{other}`, expected `text` or `outline`"
+            )));
+        }
+    }
+    Ok(Wanted::Lines(lines.as_deref().map_or(Ok(ALL), range)?))
 }
 
 fn read_text(
     cx: &ToolCx,
     at: &Confined,
     file: Opened,
-    range: Option<LineRange>,
+    wanted: LineRange,
 ) -> Result<ToolOutput, ToolError> {
-    let wanted = range.unwrap_or(LineRange {
-        first: 1,
-        last: u64::MAX,
-    });
     let limits = LineLimits {
         bytes: MAX_BYTES,
         line_bytes: MAX_LINE_BYTES,
@@ -191,22 +229,111 @@ fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, ToolError> {
     let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(from_read)?;
     let text = String::from_utf8_lossy(&bytes);
     let total = text.lines().count();
-    let rows = outline(&at.written, &text);
-    if rows.is_empty() {
+    let outline = outline(&at.written, &text);
+    let how = how_found(&outline.how);
+    if outline.definitions.is_empty() {
         return Ok(ToolOutput::text(format!(
-            "[no definitions found; {total} lines]"
+            "[no definitions found{how}; {total} lines]"
         )));
     }
     let mut out = String::new();
-    for (line, signature) in &rows {
-        let _ = writeln!(out, "{line}: {signature}");
+    for definition in &outline.definitions {
+        let indent = 2 * definition.depth.min(MAX_INDENT);
+        let _ = writeln!(
+            out,
+            "{}: {:indent$}{}",
+            definition.line, "", definition.signature
+        );
     }
     let _ = write!(
         out,
-        "[{} definitions found by their first words; {total} lines]",
-        rows.len()
+        "[{} definitions{how}; {total} lines]",
+        outline.definitions.len()
     );
     Ok(ToolOutput::text(out))
+}
+
+fn how_found(how: &How) -> String {
+    match how {
+        How::Parsed(_, false) | How::Headings => String::new(),
+        How::Parsed(language, true) => {
+            format!(
+                "; some of the file is no {language} that can be parsed, so some may be missing"
+            )
+        }
+        How::FirstWords(why) => format!(" by the first words of lines, because {why}"),
+    }
+}
+
+fn read_symbol(
+    cx: &ToolCx,
+    at: &Confined,
+    file: Opened,
+    symbol: &str,
+) -> Result<ToolOutput, ToolError> {
+    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(from_read)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let outline = outline(&at.written, &text);
+    let symbol: String = symbol.chars().take(200).collect();
+    if let How::FirstWords(why) = outline.how {
+        return Ok(ToolOutput::error(format!(
+            "`symbol` needs a file that can be parsed: `{}` cannot, because {why}\nhint: `grep` finds the name, `lines` reads around it",
+            at.written
+        )));
+    }
+    let rows = |of: &[&Definition]| -> String {
+        let shown = of.iter().take(MAX_CANDIDATES).map(|definition| {
+            format!(
+                "\nlines {}-{}: {} ({})",
+                definition.first,
+                definition.last,
+                definition.signature,
+                definition.path.join("::")
+            )
+        });
+        let more = of.len().saturating_sub(MAX_CANDIDATES);
+        let more = (more > 0).then(|| format!("\n[{more} more; `outline` lists all]"));
+        shown.chain(more).collect()
+    };
+    match outline.find(&symbol) {
+        Found::One(definition, beside) => {
+            let range = LineRange {
+                first: definition.first as u64,
+                last: definition.last as u64,
+            };
+            let file = open_with_head(at).map_err(from_read)?;
+            let mut output = read_text(cx, at, file, range)?;
+            if !beside.is_empty() {
+                output
+                    .text
+                    .push_str(&format!("\nof the same name:{}", rows(&beside)));
+            }
+            Ok(output)
+        }
+        Found::Several(several) => Ok(ToolOutput::error(format!(
+            "`{symbol}` is defined {} times in `{}`; name one by its path, or read its `lines`:{}",
+            several.len(),
+            at.written,
+            rows(&several)
+        ))),
+        Found::Nothing(nearest) => {
+            let hint = if nearest.is_empty() {
+                "`outline` lists what there is".to_owned()
+            } else {
+                format!("the nearest names are {}", quoted(&nearest))
+            };
+            Ok(ToolOutput::error(format!(
+                "`{}` does not define `{symbol}`; {hint}{}",
+                at.written,
+                how_found(&outline.how)
+            )))
+        }
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 fn read_image(
@@ -228,18 +355,16 @@ fn read_image(
             },
             other => other,
         })?;
-    if !image::is_whole(media_type, &bytes) {
-        return Err(ToolError::Binary(format!(
-            "`{}` begins as {media_type} but is cut off or damaged ({} bytes)",
-            at.written,
-            bytes.len()
-        )));
-    }
-    let mut output = ToolOutput::text(format!("{media_type}, {} bytes", bytes.len()));
+    let Checked { width, height, .. } = image::check(&bytes)
+        .map_err(|problem| ToolError::Binary(format!("`{}` {problem}", at.written)))?;
+    let mut output = ToolOutput::text(format!(
+        "{media_type}, {width}×{height} pixels, {} bytes",
+        bytes.len()
+    ));
     if ignored {
         output
             .text
-            .push_str(" (`lines` and `mode` do not apply to images)");
+            .push_str(" (`lines`, `mode` and `symbol` do not apply to images)");
     }
     output.images.push(ToolImage {
         media_type: media_type.to_owned(),

@@ -1,5 +1,8 @@
 //! The file tools as a session calls them: what they answer, what they change, what they refuse.
-#![allow(clippy::disallowed_methods, reason = "tests make the files they look at")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests make the files they look at"
+)]
 
 use std::{
     collections::BTreeMap,
@@ -21,6 +24,7 @@ use crate::{
     Answer, OutputSink, Relay, SubjectCx, Tool, ToolCx, ToolError, ToolOutput,
     commands::{CommandSettings, Commands},
 };
+
 
 struct Nowhere;
 
@@ -240,39 +244,94 @@ async fn read_never_waits_for_what_is_no_file() {
 }
 
 #[tokio::test]
-async fn read_returns_images_whole_and_outlines_of_definitions() {
-    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR".to_vec();
-    png.extend_from_slice(&[0; 17]);
-    png.extend_from_slice(b"\0\0\0\0IEND\xAE\x42\x60\x82");
+async fn read_returns_whole_images_only() {
+    let mut png = Vec::new();
+    png::Encoder::new(&mut png, 3, 2)
+        .write_header()
+        .unwrap()
+        .write_image_data(&[0; 6])
+        .unwrap();
     let lab = Lab::new(&[
         ("pic", &png),
         ("cut", &png[..36]),
         ("big", &[&png[..], &[0; 3_750_000]].concat()),
-        ("a.rs", b"//! Doc.\npub fn a() {\n    let fn_x = 1;\n}\nimpl<T> A<T> {\n    pub(crate) async fn b(&self) {}\n}\n"),
-        ("a.md", b"# One\ntext\n```\n# not\n```\n## Two\n"),
     ]);
     let output = lab.call("read", json!({"path": "pic"})).await.unwrap();
-    assert_eq!(output.text, format!("image/png, {} bytes", png.len()));
+    assert_eq!(
+        output.text,
+        format!("image/png, 3×2 pixels, {} bytes", png.len())
+    );
     assert_eq!(output.images.len(), 1);
+    let output = lab
+        .call("read", json!({"path": "pic", "lines": "1-2"}))
+        .await
+        .unwrap();
+    assert!(output.text.ends_with("do not apply to images)"));
     assert!(
         lab.said("read", json!({"path": "cut"}))
             .await
-            .starts_with("error: `cut` begins as image/png but is cut off")
+            .starts_with("error: `cut` begins as image/png but is damaged or cut off: ")
     );
     assert!(
         lab.said("read", json!({"path": "big"}))
             .await
             .starts_with("error: too_large: `big` has 3750")
     );
+}
+
+#[tokio::test]
+async fn read_lists_definitions_and_reads_one() {
+    let lab = Lab::new(&[
+        (
+            "a.rs",
+            b"//! Doc.\npub fn a() {\n    let x = 1;\n}\nimpl<T> A<T> {\n    /// Does b.\n    pub(crate) async fn b(&self) {}\n}\nimpl B {\n    fn b() {}\n}\n",
+        ),
+        ("a.md", b"# One\ntext\n```\n# not\n```\n## Two\n"),
+        ("a.rb", b"def x\nend\n"),
+        ("broken.rs", b"fn a() {}\n}}}\n"),
+        ("empty.rs", b""),
+    ]);
+    let said = async |input| lab.said("read", input).await;
     assert_eq!(
-        lab.said("read", json!({"path": "a.rs", "mode": "outline"}))
-            .await,
-        "2: pub fn a()\n5: impl<T> A<T>\n6:     pub(crate) async fn b(&self) {}\n[3 definitions found by their first words; 7 lines]"
+        said(json!({"path": "a.rs", "mode": "outline"})).await,
+        "2: pub fn a()\n5: impl<T> A<T>\n7:   pub(crate) async fn b(&self)\n9: impl B\n10:   fn b()\n[5 definitions; 11 lines]"
     );
     assert_eq!(
-        lab.said("read", json!({"path": "a.md", "mode": "outline"}))
-            .await,
-        "1: # One\n6: ## Two\n[2 definitions found by their first words; 6 lines]"
+        said(json!({"path": "a.md", "mode": "outline"})).await,
+        "1: # One\n6:   ## Two\n[2 definitions; 6 lines]"
+    );
+    assert_eq!(
+        said(json!({"path": "a.rb", "mode": "outline"})).await,
+        "1: def x\n[1 definitions by the first words of lines, because its language is not one that is parsed; 2 lines]"
+    );
+    assert_eq!(
+        said(json!({"path": "broken.rs", "mode": "outline"})).await,
+        "1: fn a()\n[1 definitions; some of the file is no Rust that can be parsed, so some may be missing; 2 lines]"
+    );
+    assert_eq!(
+        said(json!({"path": "empty.rs", "mode": "outline"})).await,
+        "[no definitions found; 0 lines]"
+    );
+    assert_eq!(
+        said(json!({"path": "a.rs", "symbol": "A::b"})).await,
+        "6\t    /// Does b.\n7\t    pub(crate) async fn b(&self) {}\n[lines 6-7 of 11]"
+    );
+    assert_eq!(
+        said(json!({"path": "a.rs", "symbol": "b"})).await,
+        "error: `b` is defined 2 times in `a.rs`; name one by its path, or read its `lines`:\nlines 6-7: pub(crate) async fn b(&self) (A::b)\nlines 10-10: fn b() (B::b)"
+    );
+    assert_eq!(
+        said(json!({"path": "a.rs", "symbol": "B.c"})).await,
+        "error: `a.rs` does not define `B.c`; the nearest names are `A`, `B`, `a`, `b`"
+    );
+    assert_eq!(
+        said(json!({"path": "a.rb", "symbol": "x"})).await,
+        "error: `symbol` needs a file that can be parsed: `a.rb` cannot, because its language is not one that is parsed\nhint: `grep` finds the name, `lines` reads around it"
+    );
+    assert!(
+        said(json!({"path": "a.rs", "symbol": "a", "lines": "1-2"}))
+            .await
+            .starts_with("error: bad arguments for `read`: `symbol` and `lines` are both given")
     );
 }
 
