@@ -14,6 +14,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ToolError, tasks::Tasks};
 
+mod denied;
+
+pub use denied::{DeniedFiles, Expanded};
+
 /// Folders that shells are found in. Never `PATH`: a workspace may be on it.
 const SHELL_FOLDERS: [&str; 5] = [
     "/bin",
@@ -61,6 +65,8 @@ pub struct Commands {
     detected: Arc<OnceLock<Detected>>,
     /// At most the policy's, unless a person lifted it.
     mode: Mode,
+    /// What is hidden besides the policy's, found when the first command is about to run.
+    denied: Option<DeniedFiles>,
     tasks: Arc<Tasks>,
 }
 
@@ -95,8 +101,23 @@ impl Commands {
             settings: Arc::new(settings),
             detected: Arc::new(OnceLock::new()),
             mode,
+            denied: None,
             tasks: Arc::default(),
         }
+    }
+
+    /// Returns the same with these files hidden too.
+    #[must_use]
+    pub fn hiding(self, denied: DeniedFiles) -> Self {
+        Self {
+            denied: Some(denied),
+            ..self
+        }
+    }
+
+    /// Returns what was asked to be hidden besides the policy's.
+    pub fn denied(&self) -> Option<&DeniedFiles> {
+        self.denied.as_ref()
     }
 
     /// Returns the commands that run in the background.
@@ -188,10 +209,15 @@ impl Commands {
     /// Wraps a shell line in the sandbox. Nothing runs yet.
     pub(crate) fn ready(&self, line: &str, shell: &Path) -> Result<Ready, ToolError> {
         let settings = &self.settings;
-        let policy = Policy {
+        let mut policy = Policy {
             mode: self.mode,
             ..settings.policy.clone()
         };
+        if policy.mode != Mode::DangerFullAccess
+            && let Some(denied) = &self.denied
+        {
+            policy.hidden.extend(denied.expand().paths.iter().cloned());
+        }
         let wrap = if policy.mode == Mode::DangerFullAccess {
             None
         } else {

@@ -34,11 +34,23 @@ const FILE_TEXTS: [&str; 3] = [
     "operation not permitted",
 ];
 
+/// Texts of refusals that say so only together with a path that a rule covers, lower case.
+const WEAK_TEXTS: [&str; 4] = [
+    "isn't writable",
+    "is not writable",
+    "unable to open database file",
+    "attempt to write a readonly database",
+];
+
+/// How far from a refusal the path or host may stand that it is about, in lines: many programs name the cause last.
+const AROUND: usize = 4;
+
 /// Codes of the same refusals, as runtimes print them, lower case.
 const FILE_CODES: [&str; 5] = ["erofs", "eacces", "eperm", "os error 30", "os error 13"];
 
 /// Texts of a network that is not there, lower case.
-const NETWORK_TEXTS: [&str; 12] = [
+const NETWORK_TEXTS: [&str; 13] = [
+    "unknownhostexception",
     "could not resolve host",
     "network is unreachable",
     "network unreachable",
@@ -60,39 +72,62 @@ pub fn denial(exit_code: i32, output_tail: &str, policy: &Policy) -> Option<Deni
     if exit_code == 0 || policy.mode == Mode::DangerFullAccess {
         return None;
     }
-    output_tail.lines().find_map(|line| {
-        let lower = line.to_lowercase();
-        let has = |texts: &[&str]| texts.iter().any(|text| lower.contains(text));
-        if !policy.network && has(&NETWORK_TEXTS) {
-            return Some(Denial {
-                what: host(line),
-                rule: "the sandbox has no network".to_owned(),
-                line: cut(line),
-            });
-        }
-        if !has(&FILE_TEXTS) && !has(&FILE_CODES) {
-            return None;
-        }
-        // The last path is the one that was refused: the first is often the program that speaks.
-        let path = paths(line)
-            .into_iter()
-            .rev()
-            .find_map(|path| rule_of(&path, policy).map(|rule| (path, rule)));
-        let (what, rule) = match path {
-            Some((path, rule)) => (Some(path.display().to_string()), rule),
-            None if lower.contains("read-only file system") || lower.contains("erofs") => {
-                (None, writable_rule(policy))
-            }
-            // A path that no rule covers was refused by its own mode.
-            None if !paths(line).is_empty() => return None,
-            None => (None, "the sandbox may have refused this".to_owned()),
-        };
+    let lines: Vec<&str> = output_tail.lines().collect();
+    (0..lines.len()).find_map(|at| denial_at(&lines, at, policy))
+}
+
+/// Reads one line; where it does not name what was refused, the lines around it may.
+fn denial_at(lines: &[&str], at: usize, policy: &Policy) -> Option<Denial> {
+    let line = lines.get(at)?;
+    let lower = line.to_lowercase();
+    let has = |texts: &[&str]| texts.iter().any(|text| lower.contains(text));
+    let near = &lines[at.saturating_sub(AROUND)..lines.len().min(at + AROUND + 1)];
+    let told = |what: Option<String>, rule: String| {
         Some(Denial {
             what,
             rule,
             line: cut(line),
         })
-    })
+    };
+    if !policy.network {
+        if has(&NETWORK_TEXTS) {
+            let around = || near.iter().find_map(|line| host(line));
+            return told(
+                host(line).or_else(around),
+                "the sandbox has no network".to_owned(),
+            );
+        }
+        if let Some(host) = unreached(&lower) {
+            return told(Some(host), "the sandbox has no network".to_owned());
+        }
+    }
+    if lower.contains("docker daemon") || lower.contains("podman.sock") {
+        return told(
+            None,
+            "the sandbox hides the sockets of container engines".to_owned(),
+        );
+    }
+    let is_refusal = has(&FILE_TEXTS) || has(&FILE_CODES);
+    if !is_refusal && !has(&WEAK_TEXTS) {
+        return None;
+    }
+    // The last path is the one that was refused: the first is often the program that speaks.
+    let covered = |line: &str| {
+        let mut paths = paths(line).into_iter().rev();
+        paths.find_map(|path| rule_of(&path, policy).map(|rule| (path, rule)))
+    };
+    let is_read_only = lower.contains("read-only file system") || lower.contains("erofs");
+    let found = match covered(line) {
+        None if is_read_only => near.iter().find_map(|line| covered(line)),
+        found => found,
+    };
+    match found {
+        Some((path, rule)) => told(Some(path.display().to_string()), rule),
+        None if is_read_only => told(None, writable_rule(policy)),
+        // A path that no rule covers was refused by its own mode.
+        None if !paths(line).is_empty() || !is_refusal => None,
+        None => told(None, "the sandbox may have refused this".to_owned()),
+    }
 }
 
 /// Returns the rule that covers a path.
@@ -150,30 +185,63 @@ fn paths(line: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What stands before a host, lower case; the longer ones before those they begin with.
+const HOST_MARKERS: [&str; 11] = [
+    "could not resolve host:",
+    "resolve hostname",
+    "resolve host address",
+    "resolve host",
+    "getaddrinfo enotfound",
+    "getaddrinfo eai_again",
+    "unknownhostexception:",
+    "dial tcp: lookup",
+    "resolving",
+    "host=",
+    "connection to",
+];
+
 /// Returns the host that a line names.
 fn host(line: &str) -> Option<String> {
     let lower = line.to_lowercase();
-    for marker in [
-        "could not resolve host:",
-        "resolve host",
-        "getaddrinfo enotfound",
-        "getaddrinfo eai_again",
-    ] {
-        if let Some(at) = lower.find(marker) {
-            let rest = lower.get(at + marker.len()..)?;
-            let word = rest.split_whitespace().next()?;
-            return Some(
-                word.trim_matches(['\'', '"', ':', ',', '.', '(', ')'])
-                    .to_owned(),
-            );
-        }
-    }
-    line.split(|character: char| character.is_whitespace() || "'\"`()<>,".contains(character))
-        .find_map(|word| {
-            let rest = word.split_once("://")?.1;
-            Some(rest.split(['/', ':']).next()?.to_owned())
+    let marked = HOST_MARKERS.iter().find_map(|marker| {
+        let at = lower.rfind(marker)?;
+        as_host(lower.get(at + marker.len()..)?.split_whitespace().next()?)
+    });
+    let in_url = || {
+        line.split(|character: char| character.is_whitespace() || "'\"`()<>,".contains(character))
+            .find_map(|word| as_host(word.split_once("://")?.1))
+    };
+    // `example.com: Temporary failure in name resolution`.
+    let before = || {
+        NETWORK_TEXTS.iter().find_map(|text| {
+            let before = lower.get(..lower.find(text)?)?.trim_end();
+            as_host(before.strip_suffix(':')?.split_whitespace().next_back()?)
         })
-        .filter(|host| !host.is_empty())
+    };
+    marked.or_else(in_url).or_else(before)
+}
+
+/// Returns the host at the start of a word, if there is one: a name with a dot, an address, or what a port follows.
+fn as_host(word: &str) -> Option<String> {
+    const EDGES: [char; 13] = [
+        '\'', '"', '`', '‘', '’', '“', '”', '(', ')', ',', '.', ';', ':',
+    ];
+    let word = word.trim_matches(EDGES);
+    let host = word.split(['/', ':', '\'', '"', '’', ',']).next()?;
+    let is_host = host.contains('.')
+        && host
+            .chars()
+            .all(|char| char.is_alphanumeric() || ".-_".contains(char));
+    is_host.then(|| host.to_owned())
+}
+
+/// Returns the host that could not be reached, if it is another machine: what does not answer on this one is a server
+/// that does not run.
+fn unreached(lower: &str) -> Option<String> {
+    let at = lower.find("failed to connect to ")? + "failed to connect to ".len();
+    let host = as_host(lower.get(at..)?.split_whitespace().next()?)?;
+    let is_here = host.starts_with("127.") || host == "0.0.0.0" || host.starts_with("localhost");
+    (!is_here).then_some(host)
 }
 
 fn cut(line: &str) -> String {
