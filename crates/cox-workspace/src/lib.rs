@@ -14,6 +14,7 @@ pub(crate) mod folder;
 
 pub mod edit;
 pub(crate) mod locate;
+pub mod new_file;
 pub mod patch;
 pub(crate) mod splice;
 
@@ -38,7 +39,12 @@ pub struct Workspace {
     roots: Arc<Roots>,
     /// What a model last saw of each file, by real path. Grows by 100 bytes for every file that is read.
     seen: Mutex<HashMap<PathBuf, Digest>>,
+    /// How often a call with these arguments failed since the last change that was made.
+    failed: Mutex<HashMap<Digest, usize>>,
 }
+
+/// Calls that are remembered as failed at most.
+const MAX_FAILED: usize = 1000;
 
 impl Workspace {
     /// Makes a workspace over these roots.
@@ -46,6 +52,7 @@ impl Workspace {
         Self {
             roots,
             seen: Mutex::default(),
+            failed: Mutex::default(),
         }
     }
 
@@ -85,6 +92,24 @@ impl Workspace {
     /// Returns what a model last saw of a file, if it read it.
     pub fn seen(&self, real: &Path) -> Option<Digest> {
         self.lock_seen().get(real).copied()
+    }
+
+    /// Notes that a change failed, by the digest of what was asked for, and returns how often it did since the last
+    /// change that was made.
+    pub fn note_failed(&self, asked: Digest) -> usize {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.len() >= MAX_FAILED {
+            failed.clear();
+        }
+        let times = failed.entry(asked).or_default();
+        *times += 1;
+        *times
+    }
+
+    /// Notes that a change was made: what failed before may work now.
+    pub fn note_changed(&self) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.clear();
     }
 
     fn lock_seen(&self) -> MutexGuard<'_, HashMap<PathBuf, Digest>> {

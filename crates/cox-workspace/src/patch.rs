@@ -111,7 +111,8 @@ impl Patch {
     ///
     /// [`PatchError`] names the line and what was expected there. A path named twice is an error too.
     pub fn parse(text: &str) -> Result<Self, PatchError> {
-        let lines = parse::unwrap_envelope(text);
+        let inside = parse::from_json(text);
+        let lines = parse::unwrap_envelope(inside.as_deref().unwrap_or(text));
         let operations = if unified::is_unified(&lines) {
             unified::parse(&lines)?
         } else {

@@ -8,6 +8,7 @@ use cox_workspace::{
     Access, Confined, Digest, WriteError, WriteSet, diff,
     edit::Strictness,
     file::open_with_head,
+    new_file::with_wanted_endings,
     patch::{Action, HunkError, Patch, Patched, apply as apply_hunks},
     write_set::WrittenKind,
 };
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    change::{apply, from_write, note_preimages, remember},
+    change::{apply, from_write, note_preimages, remember, told_again},
     place::{MAX_EDIT_BYTES, binary, blocking, edits, from_read, readable},
 };
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
@@ -77,8 +78,9 @@ impl Tool for ApplyPatch {
     }
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
-        let input: Input = parse_input(&self.spec, &input)?;
-        blocking(cx, move |cx| {
+        let asked = input;
+        let input: Input = parse_input(&self.spec, &asked)?;
+        let done = blocking(cx, move |cx| {
             let patch = Patch::parse(&input.patch).map_err(|error| ToolError::BadInput {
                 tool: "apply_patch".into(),
                 problem: error.to_string(),
@@ -92,7 +94,8 @@ impl Tool for ApplyPatch {
                 }
             }
         })
-        .await
+        .await;
+        told_again(self.spec.name, &asked, cx, done)
     }
 }
 
@@ -163,7 +166,7 @@ fn plan(
     };
     match action {
         Action::Add { content } => {
-            let new = content.clone().into_bytes();
+            let new = with_wanted_endings(&at, content);
             planned.letter = 'A';
             planned.diff = diff::unified(&name, None, Some(&new));
             planned.new = Some(new.clone());

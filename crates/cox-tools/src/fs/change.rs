@@ -7,14 +7,58 @@ use cox_workspace::{
     Begun, Digest, Journal, PreImages, Receipt, WriteError, WriteSet, write_set::WrittenKind,
 };
 
+use serde_json::Value;
+
 use crate::{ToolCx, ToolError, ToolOutput};
+
+/// Failures of the same call after which another tool is named.
+const ENOUGH_FAILURES: usize = 2;
 
 /// Makes the changes of a set and notes the pre-images in the output.
 pub(super) fn apply(set: WriteSet<'_>, cx: &ToolCx) -> Result<Receipt, WriteError> {
-    set.apply(
+    let receipt = set.apply(
         &InArchive(&cx.archive),
         &InHome(WriteSets::new(cx.archive.home().clone())),
-    )
+    )?;
+    cx.workspace.note_changed();
+    Ok(receipt)
+}
+
+/// Adds a hint to a failure that is not the first of the same call: another tool may do what this one cannot.
+pub(super) fn told_again(
+    tool: &str,
+    input: &Value,
+    cx: &ToolCx,
+    done: Result<ToolOutput, ToolError>,
+) -> Result<ToolOutput, ToolError> {
+    let add = |message: &mut String, times| {
+        let other = match tool {
+            "edit" => "`apply_patch`, or `write` for a short file",
+            _ => "`edit`",
+        };
+        message.push_str(&format!(
+            "\nhint: this same call has failed {times} times; read the file again, or use {other}"
+        ));
+    };
+    let mut error = match done {
+        Err(error) => error,
+        done => return done,
+    };
+    let (ToolError::NotFound(message)
+    | ToolError::Refused(message)
+    | ToolError::Ambiguous { message, .. }
+    | ToolError::BadInput {
+        problem: message, ..
+    }) = &mut error
+    else {
+        return Err(error);
+    };
+    let asked = format!("{tool} {input}");
+    let times = cx.workspace.note_failed(Digest::of(asked.as_bytes()));
+    if times >= ENOUGH_FAILURES {
+        add(message, times);
+    }
+    Err(error)
 }
 
 /// Puts the receipt's pre-images into the output.

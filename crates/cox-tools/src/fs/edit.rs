@@ -6,12 +6,13 @@ use cox_workspace::{
     Access, Confined, Digest, ReadError, WriteError, WriteSet, diff,
     edit::{EditError, Edited, Strictness, edit},
     file::open_with_head,
+    new_file::with_wanted_endings,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    change::{apply, from_write, note_preimages, remember},
+    change::{apply, from_write, note_preimages, remember, told_again},
     place::{MAX_EDIT_BYTES, binary, blocking, edits, from_read, readable},
 };
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
@@ -69,8 +70,9 @@ impl Tool for Edit {
     }
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
-        let input: Input = parse_input(&self.spec, &input)?;
-        blocking(cx, move |cx| {
+        let asked = input;
+        let input: Input = parse_input(&self.spec, &asked)?;
+        let done = blocking(cx, move |cx| {
             let at = cx.workspace.confine(&input.path, Access::Write)?;
             readable(cx, &at)?;
             let mut attempt = 1;
@@ -86,7 +88,8 @@ impl Tool for Edit {
                 }
             }
         })
-        .await
+        .await;
+        told_again(self.spec.name, &asked, cx, done)
     }
 }
 
@@ -102,7 +105,7 @@ fn once(
         Err(error) => return Err(from_read(error)),
     };
     let content = old.as_deref().unwrap_or_default();
-    let edited = match edit(content, &input.old, &input.new, input.replace_all) {
+    let mut edited = match edit(content, &input.old, &input.new, input.replace_all) {
         Ok(edited) => edited,
         Err(EditError::Ambiguous {
             strictness,
@@ -124,6 +127,9 @@ fn once(
         }
         Err(error) => return Err(ToolError::Refused(format!("`{}`: {error}", at.written))),
     };
+    if old.is_none() {
+        edited.bytes = with_wanted_endings(at, &input.new);
+    }
     let seen = cx.workspace.seen(&at.real);
     let had_changed = old
         .as_deref()

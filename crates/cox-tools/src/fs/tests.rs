@@ -25,6 +25,7 @@ use crate::{
     commands::{CommandSettings, Commands},
 };
 
+mod changes;
 
 struct Nowhere;
 

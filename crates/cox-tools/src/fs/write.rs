@@ -2,7 +2,11 @@
 
 use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
-use cox_workspace::{Access, Digest, ReadError, WriteSet, diff, file::open_with_head};
+use cox_workspace::{
+    Access, Digest, ReadError, WriteSet, diff,
+    file::open_with_head,
+    new_file::{like_the_old, with_wanted_endings},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +93,10 @@ fn write(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
             )));
         }
     }
-    let new = input.content.clone().into_bytes();
+    let new = match &old {
+        Some(old) => like_the_old(old, &input.content),
+        None => with_wanted_endings(&at, &input.content),
+    };
     if old.as_deref() == Some(new.as_slice()) {
         cx.workspace.remember_seen(&at.real, Digest::of(&new));
         return Ok(ToolOutput::text(format!(

@@ -201,8 +201,10 @@ fn place(
 ) -> Result<(Found, Strictness), HunkError> {
     let old = sides.old.as_slice();
     let changed = sides.changed();
+    let mut stands_in_changed_lines = false;
     for strictness in Strictness::ALL {
         let mut places = find(text, old, Anchor::Lines, strictness, MAX_PLACES);
+        stands_in_changed_lines |= !places.is_empty();
         places.retain(|found| {
             let range = found.segments[changed.start].start..found.segments[changed.end].start;
             taken
@@ -223,6 +225,12 @@ fn place(
             line: hunk.line,
             strictness,
             lines: places.iter().map(|found| found.first + 1).collect(),
+        });
+    }
+    if stands_in_changed_lines {
+        return Err(HunkError::Overlap {
+            hunk: number,
+            line: hunk.line,
         });
     }
     let deadline = std::time::Instant::now() + std::time::Duration::from_millis(300);

@@ -8,7 +8,25 @@ pub(super) type Numbered<'a> = (usize, &'a str);
 const OPERATION: &str =
     "`*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** End Patch`";
 
-/// Takes away what models put around a patch: fences, a heredoc, an `apply_patch` command, the JSON of its arguments.
+/// Returns the patch inside the JSON arguments of another tool, such as `{"command":["apply_patch","…"]}`.
+pub(super) fn from_json(text: &str) -> Option<String> {
+    fn patch_in(value: &serde_json::Value) -> Option<String> {
+        use serde_json::Value;
+        match value {
+            Value::String(text) => text.contains("*** Begin Patch").then(|| text.clone()),
+            Value::Array(values) => values.iter().find_map(patch_in),
+            Value::Object(fields) => fields.values().find_map(patch_in),
+            _ => None,
+        }
+    }
+    let text = text.trim();
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    patch_in(&serde_json::from_str(text).ok()?)
+}
+
+/// Takes away what models put around a patch: fences, a heredoc, an `apply_patch` command.
 pub(super) fn unwrap_envelope(text: &str) -> Vec<Numbered<'_>> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut lines: Vec<Numbered<'_>> = text
