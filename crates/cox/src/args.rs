@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -12,9 +12,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
     about = "A terminal coding agent",
     long_about = "A terminal coding agent: give it a prompt, it reads, searches, edits and runs commands in your \
                   repository, inside a sandbox and under your permission rules.",
-    after_help = AFTER_HELP,
-    disable_help_subcommand = true
-)]
+    after_help = AFTER_HELP)]
 pub(crate) struct Args {
     /// Flags that every command takes.
     #[command(flatten)]
@@ -24,7 +22,7 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-const AFTER_HELP: &str = "Exit codes: 0 done, 1 error, 2 denied, 3 budget, 4 interrupted, 5 usage.\n\
+const AFTER_HELP: &str = "Exit codes: 0 done, 1 error, 2 denied, 3 budget, 4 interrupted, 5 usage, 129 SIGHUP, 143 SIGTERM.\n\
                           Try `cox demo` to see it work without a key.";
 
 /// Flags that every command takes.
@@ -47,7 +45,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "POLICY", value_parser = ["untrusted", "on-request", "on-failure", "never"])]
     pub(crate) approve: Option<String>,
     /// Spend cap of the session in US dollars; 0 is no cap
-    #[arg(long, global = true, value_name = "USD")]
+    #[arg(long, global = true, value_name = "USD", allow_negative_numbers = true)]
     pub(crate) budget: Option<String>,
     /// Work in this folder instead of the current one
     #[arg(long, global = true, value_name = "DIR")]
@@ -62,7 +60,7 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Print more on stderr: what commands print while they run, thinking, tokens and time of each request
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, overrides_with = "verbose")]
     pub(crate) verbose: bool,
 }
 
@@ -111,13 +109,20 @@ pub(crate) enum ReferencePage {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     /// What to do; `-` reads it from stdin
-    #[arg(short, long, value_name = "PROMPT")]
-    pub(crate) prompt: String,
+    #[arg(short, long, value_name = "PROMPT", allow_hyphen_values = true, value_parser = prompt_text)]
+    prompt: Option<String>,
+    /// What to do, without `-p`
+    #[arg(
+        value_name = "PROMPT",
+        conflicts_with = "prompt",
+        required_unless_present = "prompt"
+    )]
+    words: Option<String>,
     /// What stdout holds: the answer, one JSON document, or every event as a line of JSON
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) output_format: Option<OutputFormat>,
     /// Most requests to the model
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_turns: Option<String>,
     /// How hard the model thinks
     #[arg(long, value_name = "LEVEL", value_parser = ["low", "medium", "high"])]
@@ -131,9 +136,29 @@ pub(crate) struct Run {
     /// Continue the last session of this folder
     #[arg(long = "continue", conflicts_with = "resume")]
     pub(crate) continue_last: bool,
-    /// Continue this session
+    /// Continue this session; the start of its id is enough
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
+}
+
+impl Run {
+    /// Returns the prompt as it was given; `-` stands for stdin.
+    pub(crate) fn prompt(&self) -> &str {
+        let given = self.prompt.as_ref().or(self.words.as_ref());
+        given.map_or("", String::as_str)
+    }
+}
+
+/// Takes a prompt that begins with a dash, such as a list, but not a flag that stands where a prompt should.
+fn prompt_text(text: &str) -> Result<String, String> {
+    let is_flag = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
+    if is_flag {
+        Err(format!(
+            "a prompt was expected, and `{text}` looks like a flag"
+        ))
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 /// What stdout of `cox run` holds.
@@ -154,22 +179,22 @@ pub(crate) struct Expand {
     /// The archived output, as a pointer in a result names it
     pub(crate) id: String,
     /// Only these lines, such as `10-25`, counted from 1
-    #[arg(long, value_name = "A-B")]
+    #[arg(long, value_name = "A-B", allow_hyphen_values = true)]
     pub(crate) lines: Option<String>,
 }
 
 /// `cox sessions`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sessions {
-    /// Show this session
+    /// Show this session; the start of its id is enough
     #[arg(value_name = "ID", conflicts_with = "grep")]
     pub(crate) id: Option<String>,
-    /// Only sessions with these words
-    #[arg(long, value_name = "TEXT")]
+    /// Search prompts, answers and tool results for all of these words
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     pub(crate) grep: Option<String>,
     /// Most rows to show
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) limit: u32,
 }
 
 /// `cox doctor`.
@@ -189,15 +214,18 @@ pub(crate) struct Doctor {
 /// `cox stats`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Stats {
-    /// Only this session
+    /// Only this session, by model; the start of its id is enough
     #[arg(long, value_name = "ID", conflicts_with_all = ["day", "month"])]
     pub(crate) session: Option<String>,
-    /// By day
-    #[arg(long, conflicts_with = "month")]
+    /// By day of UTC
+    #[arg(long, conflicts_with_all = ["month", "by_model"])]
     pub(crate) day: bool,
-    /// By month
-    #[arg(long)]
+    /// By month of UTC
+    #[arg(long, conflicts_with = "by_model")]
     pub(crate) month: bool,
+    /// By provider and model
+    #[arg(long)]
+    pub(crate) by_model: bool,
 }
 
 /// `cox config`.
@@ -299,6 +327,31 @@ mod tests {
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory as _;
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_prompt_may_begin_with_a_dash_and_needs_no_flag() {
+        #[track_caller]
+        fn check(line: &[&str], expect: Option<&str>) {
+            let args = Args::try_parse_from([&["cox", "run"], line].concat());
+            let prompt = args.ok().and_then(|args| match args.command {
+                Some(Command::Run(run)) => Some(run.prompt().to_owned()),
+                _ => None,
+            });
+            assert_eq!(prompt.as_deref(), expect, "{line:?}");
+        }
+        check(&["-p", "x"], Some("x"));
+        check(&["x"], Some("x"));
+        check(&["-"], Some("-"));
+        check(&["-p", "-"], Some("-"));
+        check(&["-p", "- a list\n- of two"], Some("- a list\n- of two"));
+        check(&["--json", "x"], Some("x"));
+        check(&["x", "--json"], Some("x"));
+        check(&["--", "-x"], Some("-x"));
+        check(&["-p", "--json"], None);
+        check(&["-p", "x", "y"], None);
+        check(&["x", "y"], None);
+        check(&[], None);
     }
 
     #[test]

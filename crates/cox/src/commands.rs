@@ -4,6 +4,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod expand;
+pub(crate) mod ids;
 pub(crate) mod reference;
 pub(crate) mod run;
 pub(crate) mod sessions;

@@ -17,19 +17,22 @@ pub(crate) enum Exit {
     Interrupted,
     /// The command line was wrong.
     Usage,
+    /// SIGHUP stopped it: the terminal went away.
+    HungUp,
     /// SIGTERM stopped it.
     Terminated,
 }
 
 impl Exit {
     /// Every exit code, for the reference page.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Ok,
         Self::Error,
         Self::Denied,
         Self::Budget,
         Self::Interrupted,
         Self::Usage,
+        Self::HungUp,
         Self::Terminated,
     ];
 
@@ -42,6 +45,7 @@ impl Exit {
             Self::Budget => 3,
             Self::Interrupted => 4,
             Self::Usage => 5,
+            Self::HungUp => 129,
             Self::Terminated => 143,
         }
     }
@@ -51,12 +55,13 @@ impl Exit {
         match self {
             Self::Ok => "done",
             Self::Error => {
-                "an error: the provider, the network, a file, the configuration, or the request limit"
+                "an error: the provider, the network, a file, the configuration, stdout, or the request limit"
             }
             Self::Denied => "a tool call was denied, or the model refused",
             Self::Budget => "the spend cap was reached",
-            Self::Interrupted => "interrupted",
+            Self::Interrupted => "interrupted, or nobody reads stdout any more",
             Self::Usage => "wrong usage: a flag, an argument, an image",
+            Self::HungUp => "ended by SIGHUP: the terminal went away",
             Self::Terminated => "ended by SIGTERM",
         }
     }

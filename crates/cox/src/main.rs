@@ -22,7 +22,7 @@ use clap::Parser as _;
 use crate::{
     args::{Args, Command, OutputFormat},
     exit::{Exit, Failure},
-    printer::{Closed, Printer},
+    printer::{NotPrinted, Printer},
     surface::outcome::Outcome,
 };
 
@@ -156,15 +156,21 @@ fn wanted_format(arguments: &[OsString]) -> Wanted {
     match (is_run, format, json) {
         (true, Some("json"), _) | (true, None, true) => Wanted::Result(OutputFormat::Json),
         (true, Some("stream-json"), _) => Wanted::Result(OutputFormat::StreamJson),
+        // A format that does not exist, beside a wish for JSON.
+        (true, Some(other), true) if other != "text" => Wanted::Result(OutputFormat::Json),
         (false, _, true) => Wanted::Document,
         _ => Wanted::Text,
     }
 }
 
-/// Returns how to end after printing: a reader that has gone has what it wanted.
-fn printed(told: Result<(), Closed>) -> Exit {
+/// Returns how to end after printing: a reader that has gone has what it wanted, a full disk has not.
+fn printed(told: Result<(), NotPrinted>) -> Exit {
     match told {
-        Ok(()) | Err(Closed) => Exit::Ok,
+        Ok(()) | Err(NotPrinted::ReaderGone) => Exit::Ok,
+        Err(failed @ NotPrinted::Failed(_)) => {
+            Printer::default().note(&format!("error: {failed}"));
+            Exit::Error
+        }
     }
 }
 
@@ -190,6 +196,11 @@ mod tests {
             Wanted::Result(OutputFormat::StreamJson),
         );
         check("run --json --nope", Wanted::Result(OutputFormat::Json));
+        check(
+            "run --json --output-format yaml",
+            Wanted::Result(OutputFormat::Json),
+        );
+        check("run --json --output-format text --nope", Wanted::Text);
         check("sessions --json --nope", Wanted::Document);
     }
 }

@@ -1,17 +1,35 @@
 //! The only place that prints: results on stdout, words for people on stderr.
 //!
-//! Text from outside is made safe for a terminal here, whoever hands it over. A closed stdout is an answer, not a panic.
+//! Text from outside is made safe for a terminal here, whoever hands it over, and so is JSON,
+//! where the characters that a terminal acts on are escaped. A closed stdout is an answer, not a panic.
 
-use std::io::{self, Write};
+use std::{
+    fmt::{self, Write as _},
+    io::{self, Write},
+};
 
 use serde_json::{Value, json};
 use untrusted_text::terminal::for_terminal;
 
 use crate::exit::Failure;
 
-/// Nobody reads stdout any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Closed;
+/// What was meant for stdout did not get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotPrinted {
+    /// Nobody reads it any more: whoever did has what they wanted.
+    ReaderGone,
+    /// It could not be written, such as to a full disk.
+    Failed(String),
+}
+
+impl fmt::Display for NotPrinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReaderGone => f.write_str("nobody reads stdout any more"),
+            Self::Failed(why) => write!(f, "cannot write to stdout: {why}"),
+        }
+    }
+}
 
 /// Prints. Flushes after every piece, so nothing is lost at exit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +42,7 @@ pub(crate) struct Printer {
 
 impl Printer {
     /// Prints a result for people on stdout, with a line break at its end.
-    pub(crate) fn result(self, text: &str) -> Result<(), Closed> {
+    pub(crate) fn result(self, text: &str) -> Result<(), NotPrinted> {
         let mut text = for_terminal(text);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -33,20 +51,20 @@ impl Printer {
     }
 
     /// Prints bytes on stdout as they are.
-    pub(crate) fn verbatim(self, bytes: &[u8]) -> Result<(), Closed> {
+    pub(crate) fn verbatim(self, bytes: &[u8]) -> Result<(), NotPrinted> {
         write_out(bytes)
     }
 
     /// Prints one JSON document on stdout, on lines of its own.
-    pub(crate) fn document(self, value: &Value) -> Result<(), Closed> {
-        let mut text = escape_separators(&format!("{value:#}"));
+    pub(crate) fn document(self, value: &Value) -> Result<(), NotPrinted> {
+        let mut text = escape_json(&format!("{value:#}"));
         text.push('\n');
         write_out(text.as_bytes())
     }
 
     /// Prints one line of JSON on stdout.
-    pub(crate) fn json_line(self, line: &str) -> Result<(), Closed> {
-        let mut text = escape_separators(line);
+    pub(crate) fn json_line(self, line: &str) -> Result<(), NotPrinted> {
+        let mut text = escape_json(line);
         text.push('\n');
         write_out(text.as_bytes())
     }
@@ -79,21 +97,33 @@ impl Printer {
     }
 }
 
-/// Escapes the two line separators that JSON allows in strings and line readers may split at.
-pub(crate) fn escape_separators(json: &str) -> String {
-    if json.contains(['\u{2028}', '\u{2029}']) {
-        json.replace('\u{2028}', "\\u2028")
-            .replace('\u{2029}', "\\u2029")
-    } else {
-        json.to_owned()
+/// Escapes what JSON allows in strings and a terminal or a line reader acts on: line separators, control characters beyond
+/// those that JSON escapes anyway, and what changes the direction of text. The document stays the same for a JSON reader.
+pub(crate) fn escape_json(json: &str) -> String {
+    let acts = |char: char| matches!(char, '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}');
+    if !json.contains(acts) {
+        return json.to_owned();
     }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for char in json.chars() {
+        if acts(char) {
+            // All of them have four hexadecimal digits at most, and writing to a text cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(char));
+        } else {
+            escaped.push(char);
+        }
+    }
+    escaped
 }
 
-fn write_out(bytes: &[u8]) -> Result<(), Closed> {
+fn write_out(bytes: &[u8]) -> Result<(), NotPrinted> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)
         .and_then(|()| out.flush())
-        .map_err(|_| Closed)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => NotPrinted::ReaderGone,
+            _ => NotPrinted::Failed(error.to_string()),
+        })
 }
 
 #[cfg(test)]
@@ -101,10 +131,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_separators_inside_json_strings_are_escaped() {
-        assert_eq!(
-            escape_separators("{\"a\":\"x\u{2028}y\u{2029}\"}"),
-            "{\"a\":\"x\\u2028y\\u2029\"}"
-        );
+    fn what_a_terminal_acts_on_is_escaped_in_json_and_means_the_same() {
+        #[track_caller]
+        fn check(text: &str, expect: &str) {
+            let json = Value::from(text).to_string();
+            let escaped = escape_json(&json);
+            assert_eq!(escaped, expect);
+            assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), text);
+        }
+        check("plain naïve 日本", "\"plain naïve 日本\"");
+        check("x\u{2028}y\u{2029}", "\"x\\u2028y\\u2029\"");
+        check("\u{1b}[2J\u{9b}2J\u{7f}", "\"\\u001b[2J\\u009b2J\\u007f\"");
+        check("a\u{202e}b\u{2066}", "\"a\\u202eb\\u2066\"");
     }
 }

@@ -128,9 +128,10 @@ const BYPASS_BY_FLAG: &str = "the permission mode `bypass` is taken from a flag 
 ///
 /// An error when there is no home folder.
 pub(crate) fn home(args: &Args) -> Result<Home, Failure> {
-    Ok(Home::new(
-        Places::find(&args.global, &Environment::read())?.cox_home,
-    ))
+    Ok(Home::new(places::cox_home(
+        &args.global,
+        &Environment::read(),
+    )?))
 }
 
 /// Sets a key in the person's file.

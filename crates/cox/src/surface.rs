@@ -4,4 +4,5 @@ pub(crate) mod answers;
 pub(crate) mod event_json;
 pub(crate) mod headless;
 pub(crate) mod outcome;
+pub(crate) mod signals;
 pub(crate) mod text;

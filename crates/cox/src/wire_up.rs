@@ -12,6 +12,7 @@ use cox_workspace::Roots;
 
 use crate::{
     args::Run,
+    commands::ids,
     exit::{Exit, Failure},
     settings::{Settings, places::git_branch, providers::ProviderSettings},
 };
@@ -160,16 +161,17 @@ fn connect(
 }
 
 fn resumed(settings: &Settings, run: &Run) -> Result<Option<SessionId>, Failure> {
+    let home = Home::new(&settings.places.cox_home);
     if let Some(id) = &run.resume {
-        let id = id
-            .parse()
-            .map_err(|error| Failure::usage(format!("--resume: {error}")))?;
+        let id = ids::session(id, &home).map_err(|failure| Failure {
+            message: format!("--resume: {}", failure.message),
+            ..failure
+        })?;
         return Ok(Some(id));
     }
     if !run.continue_last {
         return Ok(None);
     }
-    let home = Home::new(&settings.places.cox_home);
     match cox_store::latest_for(&home, &settings.places.cwd)? {
         Some(id) => Ok(Some(id)),
         None => Err(Failure::error(format!(

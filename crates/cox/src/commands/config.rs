@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     args::{Args, Config, ConfigCommand},
     exit::{Exit, Failure},
-    printer::{Closed, Printer},
+    printer::{NotPrinted, Printer},
     settings::{self, Settings, environment::Environment, places::Places},
 };
 
@@ -51,7 +51,7 @@ fn get(key: &str, settings: &Settings, printer: Printer) -> Result<Exit, Failure
     }))
 }
 
-fn show(settings: &Settings, sources: bool, printer: Printer) -> Result<(), Closed> {
+fn show(settings: &Settings, sources: bool, printer: Printer) -> Result<(), NotPrinted> {
     if printer.json {
         let keys: Map<String, Value> = settings
             .merged

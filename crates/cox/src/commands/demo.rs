@@ -112,7 +112,11 @@ pub(crate) fn demo(args: &Args, printer: Printer) -> Result<Exit, Failure> {
     let folder = tempfile::Builder::new()
         .prefix("cox-demo-")
         .tempdir()
-        .map_err(|error| Failure::error(format!("cannot make a temporary folder: {error}")))?
+        .map_err(|error| {
+            Failure::error(format!(
+                "cannot make a temporary folder: {error}\nhint: set TMPDIR to a folder that can be written"
+            ))
+        })?
         .keep();
     let (home, work) = (folder.join("home"), folder.join("shop"));
     for (path, text) in sample.files {

@@ -90,12 +90,19 @@ pub(crate) fn doctor(doctor: &Doctor, args: &Args, printer: Printer) -> Result<E
             .collect();
         printer.result(&lines.join("\n"))
     };
-    crate::printed(told);
-    Ok(exit)
+    Ok(match crate::printed(told) {
+        Exit::Ok => exit,
+        failed => failed,
+    })
 }
 
 fn all(settings: &Settings) -> Vec<Check> {
-    let mut checks = vec![configuration(settings), rules(settings), home(settings), changes(settings)];
+    let mut checks = vec![
+        configuration(settings),
+        rules(settings),
+        home(settings),
+        changes(settings),
+    ];
     checks.extend(providers(settings));
     checks.push(sandbox_backend(settings));
     checks.push(prices());
@@ -221,7 +228,13 @@ fn providers(settings: &Settings) -> Vec<Check> {
                 };
                 match &provider.api_key_env {
                     Some(variable) if settings.environment.text(variable).is_none() => {
-                        check(title, missing, format!("{variable} is not set"))
+                        let mut detail = format!("{variable} is not set");
+                        if is_chosen {
+                            detail.push_str(
+                                "\nset it, or choose another with `--provider` or `core.provider`",
+                            );
+                        }
+                        check(title, missing, detail)
                     }
                     _ if model.is_empty() && is_chosen => {
                         check(title, missing, "no model: name one with `--model`")

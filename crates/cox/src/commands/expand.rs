@@ -24,8 +24,13 @@ pub(crate) fn expand(expand: &Expand, home: &Home, printer: Printer) -> Result<E
         .id
         .parse()
         .map_err(|error| Failure::usage(format!("{error}")))?;
-    let archive = Archive::new(home.clone());
     let lines = expand.lines.as_deref().map(parse_range).transpose()?;
+    if is_session(&expand.id, home) {
+        return Err(Failure::error(format!(
+            "{id} is a session, not an archived output\nhint: `cox sessions {id}` shows it"
+        )));
+    }
+    let archive = Archive::new(home.clone());
     if lines.is_none() && !printer.json && !std::io::stdout().is_terminal() {
         return copy(&archive, id, printer);
     }
@@ -49,6 +54,10 @@ pub(crate) fn expand(expand: &Expand, home: &Home, printer: Printer) -> Result<E
     }))
 }
 
+fn is_session(id: &str, home: &Home) -> bool {
+    id.parse().is_ok_and(|id| home.rollout_path(id).exists())
+}
+
 fn copy(archive: &Archive, id: ArchiveId, printer: Printer) -> Result<Exit, Failure> {
     let mut file = archive.open(id)?;
     let mut chunk = vec![0; CHUNK];
@@ -59,8 +68,9 @@ fn copy(archive: &Archive, id: ArchiveId, printer: Printer) -> Result<Exit, Fail
         if read == 0 {
             return Ok(Exit::Ok);
         }
-        if printer.verbatim(&chunk[..read]).is_err() {
-            return Ok(crate::printed(Err(crate::printer::Closed)));
+        let told = printer.verbatim(&chunk[..read]);
+        if told.is_err() {
+            return Ok(crate::printed(told));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `cox run -p`: opens a session, gives it one prompt, sees it through.
 
-use std::io::Read as _;
+use std::{io::Read as _, time::Duration};
 
 use cox_permission::ApprovalPolicy;
 use cox_session::{Handle, SessionSpec};
@@ -20,6 +20,9 @@ use crate::{
 
 /// Longest prompt that is read from stdin, in bytes.
 const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How long what still runs may take to be dropped at the end.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Runs one prompt. Every way to fail ends in the format that was asked for.
 pub(crate) fn run(args: &Args, run: &Run, printer: Printer) -> Exit {
@@ -57,8 +60,9 @@ pub(crate) fn start(spec: SessionSpec, prompt: Prompt, printer: Printer) -> Resu
             cox_session::open(spec).map_err(|error| Failure::from_chain(&error))?;
         Ok(headless::run(handle, prompt, printer).await)
     });
-    // Whatever still waits for a person or a pipe must not keep the process.
-    runtime.shutdown_background();
+    // What still runs after a second signal is dropped here, and a command that is dropped is killed with everything it
+    // started. Whatever waits for a person or a pipe must not keep the process.
+    runtime.shutdown_timeout(LAST_WORDS);
     exit
 }
 
@@ -87,7 +91,7 @@ fn prepare(
     super::write_sets::warn(&cox_store::Home::new(&settings.places.cox_home), printer);
     let policy = wire_up::policy(&settings);
     let asks = policy != ApprovalPolicy::Never;
-    if asks && run.prompt == "-" {
+    if asks && run.prompt() == "-" {
         return Err(Failure::usage(format!(
             "the prompt cannot come from stdin where the answers to approvals do: the policy is set by {}\n\
              hint: give the prompt with `-p \"…\"`, or add `--approve never`",
@@ -95,15 +99,17 @@ fn prepare(
         )));
     }
     let spec = wire_up::session(&settings, run)?;
-    let text = if run.prompt == "-" {
+    let text = if run.prompt() == "-" {
         read_prompt()?
     } else {
-        run.prompt.clone()
+        run.prompt().to_owned()
     };
     if text.trim().is_empty() {
-        return Err(Failure::usage(
-            "the prompt is empty\nhint: say what to do with `-p \"…\"`",
-        ));
+        return Err(Failure::usage(if run.prompt() == "-" {
+            "the prompt is empty: stdin held nothing\nhint: write it to stdin, or say what to do with `-p \"…\"`"
+        } else {
+            "the prompt is empty\nhint: say what to do with `-p \"…\"`"
+        }));
     }
     Ok((
         spec,

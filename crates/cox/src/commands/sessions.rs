@@ -1,11 +1,13 @@
 //! `cox sessions`: lists sessions, shows one, searches them.
 
-use cox_protocol::{Event, Item, SessionId};
+use cox_protocol::{Event, Item};
 use cox_store::{Home, Index, Rollout, Stored};
 use serde_json::{Value, json};
+use untrusted_text::terminal::for_terminal;
 
 use crate::{
     args::Sessions,
+    commands::ids,
     exit::{Exit, Failure},
     printer::Printer,
     surface::{
@@ -24,18 +26,17 @@ pub(crate) fn sessions(
     home: &Home,
     printer: Printer,
 ) -> Result<Exit, Failure> {
+    let limit = usize::try_from(sessions.limit).unwrap_or(usize::MAX);
     match (&sessions.id, &sessions.grep) {
         (Some(id), _) => show(id, home, printer),
-        (None, Some(words)) => search(words, sessions.limit, home, printer),
-        (None, None) => list(sessions.limit, home, printer),
+        (None, Some(words)) => search(words, limit, home, printer),
+        (None, None) => list(limit, home, printer),
     }
 }
 
 /// Shows a session as it was shown when it ran, with the prompts and the answers.
 fn show(id: &str, home: &Home, printer: Printer) -> Result<Exit, Failure> {
-    let id: SessionId = id
-        .parse()
-        .map_err(|error| Failure::usage(format!("{error}")))?;
+    let id = ids::session(id, home)?;
     let replay = Rollout::read(home, id)?;
     for skipped in &replay.skipped {
         printer.warn(&format!(
@@ -46,6 +47,9 @@ fn show(id: &str, home: &Home, printer: Printer) -> Result<Exit, Failure> {
     Ok(crate::printed(if printer.json {
         let events: Vec<Value> = replay.events.iter().map(stored).collect();
         printer.document(&json!({ "session": id.to_string(), "events": events, "skipped": replay.skipped.len() }))
+    } else if replay.events.is_empty() {
+        printer.note("nothing is recorded in this session");
+        Ok(())
     } else {
         printer.result(&transcript(&replay.events))
     }))
@@ -56,8 +60,9 @@ fn stored(stored: &Stored) -> Value {
     json!({ "seq": stored.seq, "ts": stored.ts.to_string(), "event": event })
 }
 
+/// Returns the conversation: each prompt and each answer as a paragraph, the calls between them as they were shown.
 fn transcript(events: &[Stored]) -> String {
-    let mut lines = Lines::new(false);
+    let mut lines = Lines::new(false).with_pointers();
     let mut outcome = Outcome::new();
     let mut shown: Vec<String> = Vec::new();
     let mut answer = String::new();
@@ -67,7 +72,9 @@ fn transcript(events: &[Stored]) -> String {
             item: Item::User { text, .. },
         } = event
         {
-            shown.push(format!("\n> {}", text.trim_end().replace('\n', "\n> ")));
+            // Made safe by itself: what is in it must not reach into the lines that follow.
+            let text = for_terminal(text);
+            shown.push(format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")));
         }
         if let Event::ItemAdded {
             item: Item::Assistant { blocks, .. },
@@ -81,7 +88,8 @@ fn transcript(events: &[Stored]) -> String {
         }
         if let Event::TurnDone { .. } = event {
             if !answer.is_empty() {
-                shown.push(std::mem::take(&mut answer));
+                shown.push(format!("\n{}", for_terminal(&answer)));
+                answer.clear();
             }
             shown.extend(outcome.problem().map(|problem| format!("({problem})")));
         }
@@ -123,11 +131,12 @@ fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
         .iter()
         .map(|row| {
             format!(
-                "{}  {}  {:<11} {:>3} turn(s)  ${:<8.4} {}",
+                "{}  {}  {:<11} {:>3} {:<5}  ${:<8.4} {}",
                 row.id,
                 local(row.updated),
-                row.state,
+                state_word(&row.state),
                 row.turns,
+                if row.turns == 1 { "turn" } else { "turns" },
                 row.cost.usd(),
                 row.title
             )
@@ -136,8 +145,24 @@ fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
     Ok(crate::printed(printer.result(&lines.join("\n"))))
 }
 
+/// Returns how a session stands, in words for people.
+fn state_word(state: &str) -> &str {
+    match state {
+        "end_turn" => "done",
+        "max_turns" => "turn limit",
+        "budget" => "spend cap",
+        "refusal" => "refused",
+        other => other,
+    }
+}
+
 /// Finds words in every session; ends with 1 when there are none, as `grep` does.
 fn search(words: &str, limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
+    if words.trim().is_empty() {
+        return Err(Failure::usage(
+            "there are no words to search for\nhint: `cox sessions --grep \"leap second\"`",
+        ));
+    }
     let hits = index(home)?.grep(words, limit)?;
     let exit = if hits.is_empty() {
         Exit::Error
@@ -156,7 +181,10 @@ fn search(words: &str, limit: usize, home: &Home, printer: Printer) -> Result<Ex
                 })
             })
             .collect();
-        printer.document(&json!({ "hits": hits }))
+        printer.document(&json!({ "hits": hits, "exit_code": exit.code() }))
+    } else if hits.is_empty() {
+        printer.note("no session has all of these words");
+        Ok(())
     } else {
         let lines: Vec<String> = hits
             .iter()
@@ -169,8 +197,10 @@ fn search(words: &str, limit: usize, home: &Home, printer: Printer) -> Result<Ex
             .collect();
         printer.result(&lines.join("\n"))
     };
-    crate::printed(told);
-    Ok(exit)
+    Ok(match crate::printed(told) {
+        Exit::Ok => exit,
+        failed => failed,
+    })
 }
 
 /// Opens the index as it is now.

@@ -1,4 +1,4 @@
-//! `cox stats`: tokens and money, by session, day, month or, within a session, by model.
+//! `cox stats`: tokens and money, by session, day, month or model; of one session by model.
 
 use cox_protocol::{Money, SessionId, TokenUsage};
 use cox_store::{By, Home, LedgerFilter, LedgerRow};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::Stats,
-    commands::sessions::index,
+    commands::{ids, sessions::index},
     exit::{Exit, Failure},
     printer::Printer,
 };
@@ -18,10 +18,7 @@ use crate::{
 /// A usage failure for a bad id, an error when the sessions cannot be read.
 pub(crate) fn stats(stats: &Stats, home: &Home, printer: Printer) -> Result<Exit, Failure> {
     let session: Option<SessionId> = match &stats.session {
-        Some(id) => Some(
-            id.parse()
-                .map_err(|error| Failure::usage(format!("{error}")))?,
-        ),
+        Some(id) => Some(ids::session(id, home)?),
         None => None,
     };
     let index = index(home)?;
@@ -34,6 +31,7 @@ pub(crate) fn stats(stats: &Stats, home: &Home, printer: Printer) -> Result<Exit
     }
     let by = match session {
         Some(_) => By::Model,
+        None if stats.by_model => By::Model,
         None if stats.day || stats.month => By::Day,
         None => By::Session,
     };
@@ -125,8 +123,8 @@ fn table(rows: &[LedgerRow], total: &LedgerRow) -> String {
     )];
     for row in rows.iter().chain([total]) {
         let unpriced = match row.unpriced {
-            0 => String::new(),
-            requests => format!("  {requests} without a price"),
+            requests if requests == 0 || requests == row.requests => String::new(),
+            requests => format!("  and {requests} without a price"),
         };
         lines.push(format!(
             "{:<width$} {:>8} {:>12} {:>12} {:>12} {:>10} {:>10}{unpriced}",
@@ -136,10 +134,19 @@ fn table(rows: &[LedgerRow], total: &LedgerRow) -> String {
             row.tokens.cache_read,
             row.tokens.cache_write,
             row.tokens.output,
-            format!("${:.4}", row.cost.usd()),
+            cost(row),
         ));
     }
     lines.join("\n")
+}
+
+/// Returns what is known of the cost: nothing when no request has a price.
+fn cost(row: &LedgerRow) -> String {
+    if row.requests > 0 && row.unpriced == row.requests {
+        "unknown".to_owned()
+    } else {
+        format!("${:.4}", row.cost.usd())
+    }
 }
 
 #[cfg(test)]

@@ -71,7 +71,10 @@ impl Environment {
 
     /// Returns the person's home folder, absolute and real where it exists.
     pub(crate) fn user_home(&self) -> Option<PathBuf> {
-        let home = self.path("HOME").or_else(|| self.path("USERPROFILE"))?;
+        let home = ["HOME", "USERPROFILE"]
+            .into_iter()
+            .filter_map(|name| self.path(name))
+            .find(|home| home.is_absolute())?;
         Some(home.canonicalize().unwrap_or(home))
     }
 

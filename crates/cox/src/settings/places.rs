@@ -29,25 +29,15 @@ impl Places {
     /// A usage failure for a folder that is not there; an error when there is no home.
     pub(crate) fn find(global: &Global, environment: &Environment) -> Result<Self, Failure> {
         let user_home = environment.user_home();
-        let start = environment.current_dir()?;
         let cwd = match &global.cwd {
-            Some(path) => real_folder("--cwd", &start.join(path))?,
-            None => real_folder("the current folder", &start)?,
+            Some(path) => real_folder("--cwd", &from_here(path, environment)?)?,
+            None => real_folder("the current folder", &environment.current_dir()?)?,
         };
-        let cox_home = match (&global.home, environment.path("COX_HOME"), &user_home) {
-            (Some(path), _, _) => start.join(path),
-            (None, Some(path), _) => start.join(path),
-            (None, None, Some(home)) => home.join(".cox"),
-            (None, None, None) => {
-                return Err(Failure::error(
-                    "there is no home folder: HOME is not set\nhint: set HOME, or COX_HOME, or give `--home`",
-                ));
-            }
-        };
+        let cox_home = cox_home(global, environment)?;
         let added = global
             .add_dir
             .iter()
-            .map(|path| real_folder("--add-dir", &start.join(path)))
+            .map(|path| real_folder("--add-dir", &from_here(path, environment)?))
             .collect::<Result<_, _>>()?;
         let user_home = user_home.unwrap_or_else(|| cox_home.clone());
         // A home that is itself a repository, as some keep their dotfiles, must not make all of it the workspace.
@@ -101,6 +91,59 @@ impl Places {
             None if written == "~" => self.user_home.clone(),
             None => self.root.join(written),
         }
+    }
+}
+
+/// Returns cox's home; it may not exist yet.
+///
+/// # Errors
+///
+/// A usage failure for a flag that leads to something else than a folder; an error when there is no home.
+pub(crate) fn cox_home(global: &Global, environment: &Environment) -> Result<PathBuf, Failure> {
+    let user_home = environment.user_home();
+    let written = |path: &Path| match (path.strip_prefix("~"), &user_home) {
+        // A shell leaves `~` alone in `--home=~/x`, and so does a file of variables.
+        (Ok(rest), Some(home)) => Ok(home.join(rest)),
+        _ => from_here(path, environment),
+    };
+    let (home, whose) = match (&global.home, environment.path("COX_HOME"), &user_home) {
+        (Some(path), _, _) => (written(path)?, "--home"),
+        (None, Some(path), _) => (written(&path)?, "COX_HOME"),
+        (None, None, Some(home)) => (home.join(".cox"), "the home of cox"),
+        (None, None, None) => {
+            return Err(Failure::error(
+                "there is no home folder: HOME is not set to an absolute path\n\
+                 hint: set HOME, or COX_HOME, or give `--home`",
+            ));
+        }
+    };
+    // Whatever is no folder, at the path or on the way to it, would look like a home that is still empty.
+    let existing = home
+        .ancestors()
+        .find(|path| path.symlink_metadata().is_ok());
+    if let Some(path) = existing
+        && !path.is_dir()
+    {
+        let message = format!(
+            "{whose} {}: {} is not a folder",
+            home.display(),
+            path.display()
+        );
+        return Err(if whose == "--home" {
+            Failure::usage(message)
+        } else {
+            Failure::error(format!("{message}\nhint: set COX_HOME or give `--home`"))
+        });
+    }
+    Ok(home)
+}
+
+/// Returns a path as seen from the current folder, which an absolute one does not need.
+fn from_here(path: &Path, environment: &Environment) -> Result<PathBuf, Failure> {
+    if path.is_absolute() {
+        Ok(path.to_owned())
+    } else {
+        Ok(environment.current_dir()?.join(path))
     }
 }
 

@@ -28,11 +28,16 @@ impl ProviderSettings {
     pub(crate) fn read(settings: &Settings, name: &str) -> Result<Self, Failure> {
         let names = settings.merged.names("providers");
         if !names.contains(&name) {
-            return Err(Failure::error(format!(
-                "{}: there is no provider `{name}`\nhint: there are {}; `[providers.{name}]` in the configuration adds it",
-                settings.origin("core.provider"),
+            let origin = settings.origin("core.provider");
+            let message = format!(
+                "{origin}: there is no provider `{name}`\nhint: there are {}; `[providers.{name}]` in the configuration adds it",
                 names.join(", ")
-            )));
+            );
+            return Err(if origin.starts_with("--") {
+                Failure::usage(message)
+            } else {
+                Failure::error(message)
+            });
         }
         let key = |field: &str| format!("providers.{name}.{field}");
         let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());

@@ -12,6 +12,9 @@ use tokio::sync::mpsc;
 /// Longest line that is read, in bytes.
 const MAX_LINE: u64 = 1 << 20;
 
+/// What a line should be.
+const EXPECTED: &str = "expected {\"approve\": id}, {\"deny\": id, \"reason\": text} or {\"answer\": id, \"text\": text}";
+
 /// What stdin said.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Input {
@@ -46,6 +49,13 @@ pub(crate) fn read_stdin() -> mpsc::Receiver<Input> {
             let read = stdin.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
             let input = match read {
                 Ok(0) | Err(_) => Input::End,
+                Ok(_) if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") => {
+                    // The rest of it is no line of its own.
+                    match skip_line(&mut stdin) {
+                        Ok(()) => Input::Unreadable(format!("it has more than {MAX_LINE} bytes")),
+                        Err(_) => Input::End,
+                    }
+                }
                 Ok(_) => {
                     let text = String::from_utf8_lossy(&line);
                     if text.trim().is_empty() {
@@ -63,10 +73,30 @@ pub(crate) fn read_stdin() -> mpsc::Receiver<Input> {
     receiver
 }
 
+/// Reads past the end of a line, keeping nothing.
+fn skip_line(stdin: &mut impl io::BufRead) -> io::Result<()> {
+    loop {
+        let bytes = stdin.fill_buf()?;
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let used = end.map_or(bytes.len(), |at| at + 1);
+        let is_over = end.is_some() || bytes.is_empty();
+        stdin.consume(used);
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
 fn read_line(text: &str) -> Input {
-    let line: Line = match serde_json::from_str(text) {
+    // Not read into the struct at once: that would take a list of its fields too.
+    let fields = match serde_json::from_str(text) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        Ok(_) => return Input::Unreadable(format!("not a JSON object: {EXPECTED}")),
+        Err(error) => return Input::Unreadable(format!("not JSON ({error}): {EXPECTED}")),
+    };
+    let line: Line = match serde_json::from_value(serde_json::Value::Object(fields)) {
         Ok(line) => line,
-        Err(error) => return Input::Unreadable(format!("not an answer: {error}")),
+        Err(error) => return Input::Unreadable(format!("{error}: {EXPECTED}")),
     };
     let (id, make): (&str, Box<dyn FnOnce(CallId) -> Command>) = match &line {
         Line {
@@ -105,9 +135,9 @@ fn read_line(text: &str) -> Input {
             (id, Box::new(|call| Command::Answer { call, text }))
         }
         _ => {
-            return Input::Unreadable(
-                "not an answer: expected exactly one of `approve`, `deny` and `answer`".to_owned(),
-            );
+            return Input::Unreadable(format!(
+                "it has not exactly one of `approve`, `deny` and `answer`: {EXPECTED}"
+            ));
         }
     };
     match id.parse() {
@@ -170,6 +200,16 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_line_that_is_too_long_is_read() {
+        let mut input: &[u8] = b"xxxx{\"approve\": 1}\nnext\n";
+        skip_line(&mut input).unwrap();
+        assert_eq!(input, b"next\n");
+        skip_line(&mut input).unwrap();
+        skip_line(&mut input).unwrap();
+        assert_eq!(input, b"");
+    }
+
+    #[test]
     fn a_line_that_is_no_answer_says_why() {
         #[track_caller]
         fn check(line: &str) {
@@ -178,6 +218,7 @@ mod tests {
         check("yes");
         check("{}");
         check("[]");
+        check(r#"["01K9ZQ3T7N8V5W2X4Y6A8B0C1D", false, null, null, null, null]"#);
         check(r#"{"approve": 7}"#);
         check(r#"{"approve": "short"}"#);
         check(r#"{"aprove": "01K9ZQ3T7N8V5W2X4Y6A8B0C1D"}"#);

@@ -11,20 +11,18 @@ use tokio::{sync::mpsc, time::Instant};
 use crate::{
     args::OutputFormat,
     exit::Exit,
-    printer::{Closed, Printer},
+    printer::{NotPrinted, Printer},
     surface::{
         answers::{self, Input},
         event_json,
         outcome::Outcome,
+        signals::{Signals, Stop},
         text::Lines,
     },
 };
 
 /// How long a session may take to end once its turn has.
 const CLOSING: Duration = Duration::from_secs(10);
-
-/// How long the result may take after a second signal.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a run is given.
 #[derive(Debug)]
@@ -40,11 +38,10 @@ pub(crate) struct Prompt {
 }
 
 /// Why a run ends before its turn has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Stopped {
-    ByPerson,
-    ByTerminate,
-    OutputClosed,
+    BySignal(Stop),
+    Unprinted(NotPrinted),
 }
 
 /// Gives the prompt to the session, shows its events and returns how the process ends.
@@ -68,8 +65,10 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
             event = handle.events.recv() => {
                 let Some(event) = event else { break };
                 outcome.note(&event);
-                if show(printer, prompt.format, &mut lines, &event).is_err() && stopped.is_none() {
-                    stopped = Some(Stopped::OutputClosed);
+                if let Err(why) = show(printer, prompt.format, &mut lines, &event)
+                    && stopped.is_none()
+                {
+                    stopped = Some(Stopped::Unprinted(why));
                     outbox.push_back(Command::Interrupt);
                 }
                 match event {
@@ -99,7 +98,13 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
                 }
             }
             input = next_line(&mut stdin) => match input {
-                Input::Answer(command) => outbox.push_back(command),
+                Input::Answer(command) => match open.iter().position(|ask: &Ask| ask.takes(&command)) {
+                    Some(at) => {
+                        open.remove(at);
+                        outbox.push_back(command);
+                    }
+                    None => printer.warn(&format!("ignored a line of stdin: {}", not_open(&command, &open))),
+                },
                 Input::Unreadable(why) => printer.warn(&format!("ignored a line of stdin: {why}")),
                 Input::End => {
                     stdin = None;
@@ -108,10 +113,14 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
                 }
             },
             signal = signals.next() => {
-                if stopped.is_some() {
-                    finish_at_once(signal, printer, prompt.format, outcome);
+                if let Some(Stopped::BySignal(_)) = stopped {
+                    // The person has waited long enough. The rollout is written event by event, so the session stays
+                    // valid; what still runs is ended with the runtime.
+                    outcome.interrupt();
+                    stopped = Some(Stopped::BySignal(signal));
+                    break;
                 }
-                stopped = Some(signal);
+                stopped = Some(Stopped::BySignal(signal));
                 outbox.push_back(Command::Interrupt);
             }
             () = until(closing) => {
@@ -120,15 +129,29 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
             }
         }
     }
-    let exit = match stopped {
-        Some(Stopped::ByTerminate) => Exit::Terminated,
-        Some(Stopped::ByPerson | Stopped::OutputClosed) if outcome.exit() != Exit::Ok => {
+    let exit = match &stopped {
+        Some(Stopped::BySignal(Stop::Person))
+        | Some(Stopped::Unprinted(NotPrinted::ReaderGone))
+            if outcome.exit() != Exit::Ok =>
+        {
             Exit::Interrupted
         }
+        Some(Stopped::BySignal(Stop::Terminate)) => Exit::Terminated,
+        Some(Stopped::BySignal(Stop::HangUp)) => Exit::HungUp,
+        Some(Stopped::Unprinted(NotPrinted::Failed(_))) => Exit::Error,
         _ => outcome.exit(),
     };
-    report(printer, prompt.format, &outcome, exit);
-    exit
+    match report(printer, prompt.format, &outcome, exit) {
+        Ok(()) => exit,
+        Err(why) => {
+            printer.note(&format!("error: {why}"));
+            match (exit, why) {
+                (Exit::Ok, NotPrinted::ReaderGone) => Exit::Interrupted,
+                (Exit::Ok | Exit::Interrupted, NotPrinted::Failed(_)) => Exit::Error,
+                _ => exit,
+            }
+        }
+    }
 }
 
 /// Shows one event in the format of the run.
@@ -137,7 +160,7 @@ fn show(
     format: OutputFormat,
     lines: &mut Lines,
     event: &Event,
-) -> Result<(), Closed> {
+) -> Result<(), NotPrinted> {
     match format {
         OutputFormat::StreamJson => event_json::print(printer, event),
         OutputFormat::Json if !printer.verbose => Ok(()),
@@ -152,8 +175,13 @@ fn show(
 }
 
 /// Tells the end: the answer, or the result document.
-fn report(printer: Printer, format: OutputFormat, outcome: &Outcome, exit: Exit) {
-    let told = match format {
+fn report(
+    printer: Printer,
+    format: OutputFormat,
+    outcome: &Outcome,
+    exit: Exit,
+) -> Result<(), NotPrinted> {
+    match format {
         OutputFormat::Text => {
             let told = printer.result(&outcome.result);
             if let Some(problem) = outcome.problem() {
@@ -165,9 +193,6 @@ fn report(printer: Printer, format: OutputFormat, outcome: &Outcome, exit: Exit)
         }
         OutputFormat::Json => printer.document(&outcome.document(exit)),
         OutputFormat::StreamJson => printer.json_line(&outcome.document(exit).to_string()),
-    };
-    if told.is_err() {
-        printer.note("error: nobody reads stdout any more");
     }
 }
 
@@ -198,6 +223,15 @@ impl Ask {
         }
     }
 
+    /// Says whether a command answers it.
+    fn takes(&self, command: &Command) -> bool {
+        match (self, command) {
+            (Self::Approval(open), Command::Approve { call, .. })
+            | (Self::Question(open), Command::Answer { call, .. }) => open == call,
+            _ => false,
+        }
+    }
+
     /// Returns the command that ends the waiting when nobody will answer.
     fn unanswered(self) -> Command {
         match self {
@@ -212,6 +246,22 @@ impl Ask {
     }
 }
 
+/// Says why an answer answers nothing.
+fn not_open(command: &Command, open: &[Ask]) -> String {
+    let (Command::Approve { call, .. } | Command::Answer { call, .. }) = command else {
+        return "it is no answer".to_owned();
+    };
+    match open.iter().find(|ask| ask.call() == *call) {
+        Some(Ask::Approval(_)) => {
+            format!("{call} waits for `approve` or `deny`, not for `answer`")
+        }
+        Some(Ask::Question(_)) => {
+            format!("{call} is a question: it waits for `answer`, not for `approve` or `deny`")
+        }
+        None => format!("{call} waits for no answer: it was answered, has ended, or never asked"),
+    }
+}
+
 async fn next_line(stdin: &mut Option<mpsc::Receiver<Input>>) -> Input {
     match stdin {
         Some(lines) => lines.recv().await.unwrap_or(Input::End),
@@ -223,81 +273,5 @@ async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Ends the process on a second signal: the person has waited long enough. The rollout is written event by event, so the
-/// session stays valid. The result is told on a thread of its own, because a reader that stands still must not keep us.
-fn finish_at_once(signal: Stopped, printer: Printer, format: OutputFormat, outcome: Outcome) -> ! {
-    let exit = if signal == Stopped::ByTerminate {
-        Exit::Terminated
-    } else {
-        Exit::Interrupted
-    };
-    let (told, wait) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        report(printer, format, &outcome, exit);
-        let _heard = told.send(());
-    });
-    let _in_time = wait.recv_timeout(LAST_WORDS);
-    #[expect(
-        clippy::exit,
-        reason = "a second signal must end the process whatever still runs"
-    )]
-    std::process::exit(exit.code().into())
-}
-
-/// The signals that stop a run.
-#[cfg(unix)]
-#[derive(Debug)]
-struct Signals {
-    interrupt: Option<tokio::signal::unix::Signal>,
-    terminate: Option<tokio::signal::unix::Signal>,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Where a handler cannot be set the signal keeps its default: it ends the process.
-        Self {
-            interrupt: signal(SignalKind::interrupt()).ok(),
-            terminate: signal(SignalKind::terminate()).ok(),
-        }
-    }
-
-    async fn next(&mut self) -> Stopped {
-        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
-            let received = match signal {
-                Some(signal) => signal.recv().await,
-                None => None,
-            };
-            if received.is_none() {
-                std::future::pending::<()>().await;
-            }
-        }
-        tokio::select! {
-            () = one(&mut self.interrupt) => Stopped::ByPerson,
-            () = one(&mut self.terminate) => Stopped::ByTerminate,
-        }
-    }
-}
-
-/// The signals that stop a run.
-#[cfg(not(unix))]
-#[derive(Debug)]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> Self {
-        Self
-    }
-
-    async fn next(&mut self) -> Stopped {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        Stopped::ByPerson
     }
 }

@@ -102,6 +102,11 @@ impl Outcome {
         }
     }
 
+    /// Takes into account that the run ends before its turn has.
+    pub(crate) fn interrupt(&mut self) {
+        self.stop.get_or_insert(StopReason::Interrupted);
+    }
+
     /// Returns how the process ends.
     pub(crate) fn exit(&self) -> Exit {
         match &self.stop {

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cox_protocol::{CallId, DecidedBy, Event, Item, Level, ToolDone};
+use untrusted_text::terminal::for_terminal;
 
 use crate::surface::outcome::text_of;
 
@@ -16,10 +17,13 @@ const ERROR_LINES: usize = 6;
 /// Characters of a subject that are shown.
 const SUBJECT_CHARS: usize = 160;
 
-/// Turns events into lines.
+/// Turns events into lines. Each piece from outside is made safe before it joins a line, so that an escape sequence that
+/// never ends in one piece cannot take the next one with it.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     verbose: bool,
+    /// Whether a result names where its whole output lies.
+    points: bool,
     subjects: HashMap<CallId, (String, String)>,
     /// Calls whose denial was printed.
     denied: HashSet<CallId>,
@@ -38,6 +42,12 @@ impl Lines {
         }
     }
 
+    /// Adds to each result how to see its whole output.
+    pub(crate) fn with_pointers(mut self) -> Self {
+        self.points = true;
+        self
+    }
+
     /// Returns the lines for an event, without a line break at the end; empty when there is nothing to say. The text
     /// may hold anything from outside: print it through the terminal filter.
     pub(crate) fn lines(&mut self, event: &Event) -> String {
@@ -48,10 +58,10 @@ impl Lines {
                 format!("session {session}{again}: {provider} {model}, {mode} mode, {sandbox}")
             }
             Event::ItemAdded { item: Item::Assistant { blocks, .. } } => {
-                let held = std::mem::replace(&mut self.held, text_of(blocks));
+                let held = std::mem::replace(&mut self.held, for_terminal(&text_of(blocks)));
                 self.other(held)
             }
-            Event::ThinkingDelta { text } if self.verbose => self.other(indent(text.verbatim())),
+            Event::ThinkingDelta { text } if self.verbose => self.other(indent(&for_terminal(text.verbatim()))),
             Event::ToolRequested { call, name, input, subject, .. } => {
                 // Text before a call is commentary; the text that no call follows is the answer.
                 let held = std::mem::take(&mut self.held);
@@ -62,9 +72,9 @@ impl Lines {
                 {
                     subject = format!("`{}` {subject}", one_line(pattern));
                 }
-                self.subjects.insert(*call, (name.clone(), subject.clone()));
+                self.subjects.insert(*call, (one_line(name), subject.clone()));
                 self.last = Some(*call);
-                let line = format!("* {name} {subject}").trim_end().to_owned();
+                let line = format!("* {} {subject}", one_line(name)).trim_end().to_owned();
                 if held.is_empty() { line } else { format!("{held}\n{line}") }
             }
             Event::ApprovalRequired { call, why, .. } => {
@@ -79,20 +89,20 @@ impl Lines {
                     DecidedBy::Nobody => "nobody answered, ",
                 };
                 self.denied.insert(*call);
-                self.under(*call, format!("denied: {by}{reason}"))
+                self.under(*call, format!("denied: {by}{}", for_terminal(reason)))
             }
             Event::ApprovalDecided { call, allowed: true, reason, by: DecidedBy::Engine } if self.verbose => {
                 self.under(*call, format!("allowed: {reason}"))
             }
             Event::ToolOutput { call, text } if self.verbose => {
-                self.under(*call, indent(text.verbatim().trim_end()))
+                self.under(*call, indent(for_terminal(text.verbatim()).trim_end()))
             }
             Event::ToolDone(done) => self.done(done),
             Event::QuestionAsked { call, question, options } => {
-                let mut text = format!("asks: {}", question.verbatim());
+                let mut text = format!("asks: {}", for_terminal(question.verbatim()));
                 for option in options {
                     text.push_str("\n  - ");
-                    text.push_str(option.verbatim());
+                    text.push_str(&for_terminal(option.verbatim()));
                 }
                 text.push_str(&format!("\n  answer {{\"answer\": \"{call}\", \"text\": \"…\"}} on stdin"));
                 self.under(*call, text)
@@ -161,14 +171,18 @@ impl Lines {
             size(done.bytes),
             duration(done.duration_ms)
         );
+        if let (true, Some(archive)) = (self.points, done.archive) {
+            text.push_str(&format!(", cox expand {archive}"));
+        }
         if !done.ok {
             text.push('\n');
-            text.push_str(&indent(&last_lines(done.visible.verbatim(), ERROR_LINES)));
+            let visible = for_terminal(done.visible.verbatim());
+            text.push_str(&indent(&last_lines(&visible, ERROR_LINES)));
         }
         if let Some(diff) = &done.diff {
             text.push('\n');
             text.push_str(&indent(&first_lines(
-                diff.verbatim().trim_end(),
+                for_terminal(diff.verbatim()).trim_end(),
                 DIFF_LINES,
             )));
         }
@@ -208,6 +222,7 @@ fn word(value: &impl serde::Serialize) -> String {
 }
 
 fn one_line(text: &str) -> String {
+    let text = &for_terminal(text);
     let mut line: String = text
         .lines()
         .next()

@@ -46,7 +46,7 @@ fn a_wrong_flag_is_a_usage_error() {
 
           tip: a similar argument exists: '--prompt'
 
-        Usage: cox run --prompt <PROMPT>
+        Usage: cox run --prompt <PROMPT> [PROMPT]
 
         For more information, try '--help'.
         "#);
@@ -73,7 +73,7 @@ fn a_usage_error_is_a_document_where_json_was_asked_for() {
           "denied": [],
           "exit_code": 5,
           "is_error": true,
-          "error": "the following required arguments were not provided:\n  --prompt <PROMPT>"
+          "error": "the following required arguments were not provided:\n  <PROMPT>"
         }
         --- stderr
         "#);
@@ -130,11 +130,11 @@ fn wrong_usage_says_what_was_expected() {
         --- stderr
         error: --max-turns: `core.max_turns` is `many`, expected a whole number from 1 to 10000
         "#);
-    assert_snapshot!(cox.run(&["run", "-p", "x", "--resume", "short", "--provider", "local"]).to_string(), @r#"
+    assert_snapshot!(cox.run(&["run", "-p", "x", "--resume", "id", "--provider", "local"]).to_string(), @r#"
         exit code 5
         --- stdout
         --- stderr
-        error: --resume: `short` is not a session id: expected 26 letters and digits such as `01K9ZQ3T7N8V5W2X4Y6A8B0C1D`
+        error: --resume: `id` is not a session id: expected 26 letters and digits such as `01K9ZQ3T7N8V5W2X4Y6A8B0C1D`
         "#);
     assert_snapshot!(cox.run(&["expand", "01K9ZQ3T7N8V5W2X4Y6A8B0C1D", "--lines", "5-4"]).to_string(), @r#"
         exit code 5
@@ -154,7 +154,17 @@ fn wrong_usage_says_what_was_expected() {
 fn completions_and_the_manual_page_are_printed() {
     let cox = Cox::new();
     assert!(cox.run(&["completions", "bash"]).stdout.contains("_cox()"));
-    assert!(cox.run(&["man"]).stdout.starts_with(".ie"));
+    let man = cox.run(&["man"]).stdout;
+    assert!(man.starts_with(".ie"));
+    for part in [
+        ".SS cox run\n",
+        "\\fB\\-\\-max\\-turns\\fR \\fIN\\fR\n",
+        ".SS cox config set\n",
+        ".SH EXIT STATUS\n",
+        ".B 143\n",
+    ] {
+        assert!(man.contains(part), "{part} is not in\n{man}");
+    }
     assert!(
         cox.run(&["__reference", "cli"])
             .stdout

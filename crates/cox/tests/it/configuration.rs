@@ -191,7 +191,7 @@ fn doctor_checks_the_provider_that_is_chosen() {
     };
     assert_eq!(
         check("provider anthropic *"),
-        json!({ "name": "provider anthropic *", "state": "failed", "detail": "ANTHROPIC_API_KEY is not set" })
+        json!({ "name": "provider anthropic *", "state": "failed", "detail": "ANTHROPIC_API_KEY is not set\nset it, or choose another with `--provider` or `core.provider`" })
     );
     assert_eq!(
         check("instruction files"),
@@ -244,4 +244,75 @@ fn a_home_that_is_a_repository_is_not_the_workspace_of_a_folder_in_it() {
             .contains("project: [home]/notes/.cox/config.toml"),
         "{ran}"
     );
+}
+
+#[test]
+fn a_home_that_cannot_be_one_is_named() {
+    #[track_caller]
+    fn check(cox: &Cox, args: &[&str], code: i32, expect: &str) {
+        let ran = cox.run(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (code, expect));
+    }
+    let cox = Cox::new();
+    cox.work.write("file", "");
+    let file = cox.work.path().join("file");
+    let inside = file.join("x");
+    check(
+        &cox,
+        &["config", "path", "--home", file.to_str().unwrap()],
+        5,
+        "error: --home [work]/file: [work]/file is not a folder\n",
+    );
+    check(
+        &cox,
+        &["sessions", "--home", inside.to_str().unwrap()],
+        5,
+        "error: --home [work]/file/x: [work]/file is not a folder\n",
+    );
+    let cox = cox.variable("COX_HOME", file.to_str().unwrap());
+    check(
+        &cox,
+        &["stats"],
+        1,
+        "error: COX_HOME [work]/file: [work]/file is not a folder\nhint: set COX_HOME or give `--home`\n",
+    );
+    let cox = Cox::new().variable("HOME", "relative");
+    check(
+        &cox,
+        &["config", "path"],
+        1,
+        "error: there is no home folder: HOME is not set to an absolute path\n\
+         hint: set HOME, or COX_HOME, or give `--home`\n",
+    );
+    let cox = Cox::new().variable("COX_HOME", "~/elsewhere");
+    let ran = cox.run(&["config", "path"]);
+    assert!(
+        ran.stdout.starts_with("user: [home]/elsewhere/config.toml"),
+        "{ran}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_current_folder_that_is_gone_matters_only_to_those_who_need_it() {
+    let cox = Cox::new();
+    let gone = cox.work.path().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let run = |args: &[&str]| {
+        let inner = cox.command(args);
+        let output = std::process::Command::new("sh")
+            .args(["-c", "rmdir \"$PWD\"; exec \"$@\"", "sh"])
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(&gone)
+            .env("HOME", cox.home.path())
+            .output()
+            .unwrap();
+        let _again = std::fs::create_dir(&gone);
+        output.status.code()
+    };
+    let work = cox.work.path().to_str().unwrap();
+    assert_eq!(run(&["config", "path"]), Some(1));
+    assert_eq!(run(&["config", "path", "--cwd", work]), Some(0));
+    assert_eq!(run(&["sessions"]), Some(0));
 }

@@ -384,7 +384,7 @@ fn a_wrong_rule_or_provider_fails_before_anything_is_sent() {
     );
     let ran = cox.run(&["run", "-p", "x", "--provider", "nobody"]);
     assert!(
-        ran.code == 1
+        ran.code == 5
             && ran
                 .stderr
                 .starts_with("error: --provider: there is no provider `nobody`"),
@@ -453,4 +453,340 @@ fn an_interrupt_ends_a_running_command_with_the_turn() {
         .filter_map(|event| event["type"].as_str())
         .collect();
     assert_eq!(types[types.len() - 2..], ["turn_done", "result"]);
+}
+
+#[test]
+fn an_escape_sequence_that_never_ends_takes_no_line_with_it() {
+    let model = FakeModel::start([
+        Answer::text("I look. \u{1b}]0;title").and_call(
+            "c1",
+            "read",
+            json!({ "path": "no\u{1b}]tes.txt" }),
+        ),
+        Answer::text("Done."),
+    ]);
+    let cox = Cox::with_model(&model);
+    let ran = cox.run(&["run", "-p", "x \u{1b}]0;"]);
+    assert!(
+        ran.stderr.contains("I look. \n* read no\n") && ran.stderr.contains("  failed, "),
+        "{ran}"
+    );
+    let id = ran
+        .stderr
+        .split("session ")
+        .nth(1)
+        .unwrap()
+        .get(..26)
+        .unwrap();
+    let shown = cox.run(&["sessions", id]);
+    assert!(
+        shown.stdout.contains("> x\n") && shown.stdout.contains("* read no\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_spend_cap_ends_with_3() {
+    let tokens = testkit::fake_model::Tokens {
+        input: 10_000_000,
+        ..Default::default()
+    };
+    let model = FakeModel::start([
+        Answer::call("c1", "read", json!({ "path": "notes.txt" })).tokens(tokens),
+        Answer::text("never asked for"),
+    ]);
+    let cox = Cox::new().variable("ANTHROPIC_API_KEY", "sk-ant-x");
+    cox.work.write("notes.txt", "x\n");
+    cox.home.write(
+        ".cox/config.toml",
+        format!("[providers.anthropic]\nbase_url = \"{}\"\n", model.url()),
+    );
+    let ran = cox.run(&[
+        "run",
+        "read the notes",
+        "--budget",
+        "0.5",
+        "--output-format",
+        "json",
+    ]);
+    let document = ran.json();
+    assert_eq!(
+        (
+            ran.code,
+            &document["stop"],
+            &document["exit_code"],
+            &document["turns"]
+        ),
+        (3, &json!("budget"), &json!(3), &json!(1)),
+        "{ran}"
+    );
+    assert!(
+        document["error"]
+            .as_str()
+            .is_some_and(|error| error.starts_with("the spend cap of $0.50 is reached: $")),
+        "{ran}"
+    );
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[test]
+fn answers_that_answer_nothing_are_named() {
+    let model = FakeModel::start([
+        Answer::call(
+            "c1",
+            "write",
+            json!({ "path": "made.txt", "content": "x\n" }),
+        ),
+        Answer::text("Done."),
+    ]);
+    let cox = Cox::with_model(&model);
+    let mut child = cox
+        .command(&[
+            "run",
+            "x",
+            "--approve",
+            "on-request",
+            "--output-format",
+            "stream-json",
+        ])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut call = String::new();
+    for line in std::io::BufRead::lines(stdout) {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["type"] == "approval_required" {
+            call = event["call"].as_str().unwrap().to_owned();
+            let long = "x".repeat(3_000_000);
+            let lines = format!(
+                "[1]\n{long}\n{}\n{}\n{}\n{}\n",
+                json!({ "approve": "01K9ZQ3T7N8V5W2X4Y6A8B0C1D" }),
+                json!({ "answer": call, "text": "yes" }),
+                json!({ "approve": call }),
+                json!({ "deny": call }),
+            );
+            std::io::Write::write_all(&mut stdin, lines.as_bytes()).unwrap();
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), cox.work.read("made.txt")),
+        (Some(0), "x\n".to_owned())
+    );
+    let told = String::from_utf8_lossy(&output.stderr).replace(&call, "[call]");
+    let expected = "expected {\"approve\": id}, {\"deny\": id, \"reason\": text} or {\"answer\": id, \"text\": text}";
+    for line in [
+        format!("not a JSON object: {expected}"),
+        "it has more than 1048576 bytes".to_owned(),
+        "01K9ZQ3T7N8V5W2X4Y6A8B0C1D waits for no answer: it was answered, has ended, or never asked".to_owned(),
+        "[call] waits for `approve` or `deny`, not for `answer`".to_owned(),
+        "[call] waits for no answer: it was answered, has ended, or never asked".to_owned(),
+    ] {
+        let line = format!("warning: ignored a line of stdin: {line}\n");
+        assert_eq!(told.matches(&line).count(), 1, "{line}{told}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_not() {
+    #[track_caller]
+    fn check(args: &[&str], code: i32) {
+        let model = FakeModel::start([Answer::text("hi")]);
+        let cox = Cox::with_model(&model);
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = cox
+            .command(args)
+            .stdin(std::process::Stdio::null())
+            .stdout(full)
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(
+            told.contains("error: cannot write to stdout: No space left on device"),
+            "{told}"
+        );
+    }
+    check(&["run", "x"], 1);
+    check(&["run", "x", "--output-format", "json"], 1);
+    check(&["run", "x", "--output-format", "stream-json"], 1);
+    check(&["config", "show"], 1);
+    check(&["doctor", "--json"], 1);
+    check(&["man"], 1);
+}
+
+#[cfg(target_os = "linux")]
+mod signals {
+    use std::{
+        process::{Child, Command, Stdio},
+        time::Duration,
+    };
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    fn start(command: &mut Command) -> Child {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    #[track_caller]
+    fn kill(signal: &str, child: &Child) {
+        let told = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(told.unwrap().success());
+    }
+
+    #[test]
+    fn a_second_signal_ends_a_command_that_does_not_listen_and_tells_the_result() {
+        let line = "trap '' TERM INT; echo > up; sleep 98123; sleep 98123";
+        let model = FakeModel::start([Answer::call("c1", "bash", json!({ "command": line }))]);
+        let cox = Cox::with_model(&model);
+        let mut command = cox.command(&[
+            "run",
+            "x",
+            "--permission-mode",
+            "bypass",
+            "--sandbox",
+            "danger-full-access",
+            "--json",
+        ]);
+        let mut child = start(&mut command);
+        let up = cox.work.path().join("up");
+        testkit::wait_until("the command", LIMIT, || up.exists());
+        kill("-INT", &child);
+        kill("-INT", &child);
+        let begun = std::time::Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            // The first may have been told only now: signals of one kind do not queue.
+            drop(
+                Command::new("kill")
+                    .args(["-INT", &child.id().to_string()])
+                    .stderr(Stdio::null())
+                    .status(),
+            );
+            assert!(begun.elapsed() < LIMIT, "it does not end");
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(4));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (
+                &document["stop"],
+                &document["exit_code"],
+                &document["error"]
+            ),
+            (&json!("interrupted"), &json!(4), &json!("interrupted"))
+        );
+        testkit::wait_until("the command to be gone", LIMIT, || {
+            let found = Command::new("pgrep").args(["-f", "sleep 98123"]).output();
+            found.unwrap().stdout.is_empty()
+        });
+    }
+
+    #[test]
+    fn two_signals_end_a_run_whose_reader_stands_still() {
+        let model = FakeModel::start([Answer::text("word ".repeat(200_000))]);
+        let cox = Cox::with_model(&model);
+        let mut child = start(&mut cox.command(&["run", "x", "--output-format", "stream-json"]));
+        let wait = format!("/proc/{}/wchan", child.id());
+        testkit::wait_until("a full pipe", LIMIT, || {
+            std::fs::read_to_string(&wait).is_ok_and(|place| place.contains("pipe"))
+                || !model.requests().is_empty()
+        });
+        let begun = std::time::Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            kill("-INT", &child);
+            assert!(begun.elapsed() < LIMIT, "it does not end");
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(4));
+    }
+
+    #[test]
+    fn a_terminal_that_goes_away_ends_with_129_unless_nohup_said_otherwise() {
+        let model = FakeModel::start([Answer::hang(), Answer::hang()]);
+        let cox = Cox::with_model(&model);
+        let child = start(&mut cox.command(&["run", "x", "--json"]));
+        testkit::wait_until("the request", LIMIT, || !model.requests().is_empty());
+        kill("-HUP", &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(129));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["exit_code"], json!(129));
+
+        let inner = cox.command(&["run", "x", "--json"]);
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(cox.work.path())
+            .env("HOME", cox.home.path());
+        let child = start(&mut command);
+        testkit::wait_until("the request", LIMIT, || model.requests().len() == 2);
+        kill("-HUP", &child);
+        kill("-TERM", &child);
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(143));
+    }
+}
+
+#[test]
+fn a_session_is_named_by_the_start_of_its_id() {
+    let model = FakeModel::start([Answer::text("One."), Answer::text("Two.")]);
+    let cox = Cox::with_model(&model);
+    let id = cox.run(&["run", "first", "--json"]).json()["session"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let start = id[..16].to_ascii_lowercase();
+    assert_eq!(
+        cox.run(&["sessions", &start]).stdout,
+        cox.run(&["sessions", &id]).stdout
+    );
+    assert_eq!(cox.run(&["stats", "--session", &start]).code, 0);
+    let again = cox
+        .run(&["run", "second", "--resume", &start, "--json"])
+        .json();
+    assert_eq!(again["session"], json!(id));
+    let ran = cox.run(&["sessions", "0000"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (
+            1,
+            "error: no session begins with 0000\nhint: `cox sessions` lists them\n"
+        )
+    );
+    let ran = cox.run(&["expand", &id]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("is a session, not an archived output"),
+        "{ran}"
+    );
+    assert_eq!(
+        cox.run(&["stats", "--by-model", "--json"]).json()["rows"][0]["key"],
+        "fake/fake-model"
+    );
+    let ran = cox.run(&["sessions", "--grep", ""]);
+    assert_eq!(ran.code, 5, "{ran}");
+    let ran = cox.run(&["sessions", "--grep", "-zzz"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (1, "no session has all of these words\n")
+    );
 }
