@@ -1,4 +1,4 @@
-//! Measures what is quoted: start, memory, prefix, search, size; each beside a baseline of the same run.
+//! Measures what is quoted: start, memory, prefix, search, changes of files, size; each beside a baseline of the same run.
 //!
 //! Absolute times on a shared machine are good to about half of themselves, so every figure that is a time comes with a
 //! baseline measured in turns with it, and the ratio is what to compare. It measures the binary that users run, from the
@@ -11,6 +11,7 @@
 )]
 
 mod figure;
+mod files;
 mod mock;
 mod report;
 mod run;
@@ -31,10 +32,11 @@ usage: bench [WHAT…] [--runs N] [--files N] [--cox PATH] [--json]
   version  `cox --version`
   prefix   size of the first request: system texts and tools
   search   the `grep` tool over a generated tree, in turns with ripgrep
+  files    `edit` and `apply_patch`, in turns with plain reads and writes of the same files
   size     size of the binary
 
 Without WHAT: all of them.
-  --runs N    runs of each (default 15; search 5)
+  --runs N    runs of each (default 15; files 7; search 5)
   --files N   files of the generated tree (default 200000)
   --cox PATH  the binary (default target/release/cox)
   --json      one JSON document instead of the table
@@ -49,7 +51,7 @@ struct Config {
     json: bool,
 }
 
-const ALL: &[&str] = &["start", "version", "prefix", "search", "size"];
+const ALL: &[&str] = &["start", "version", "prefix", "search", "files", "size"];
 
 fn main() -> ExitCode {
     match measure() {
@@ -82,6 +84,7 @@ fn measure() -> anyhow::Result<()> {
             "search" => {
                 search::against_ripgrep(&config.cox, config.files, config.runs.unwrap_or(5))
             }
+            "files" => files::against_plain_writes(&config.cox, config.runs.unwrap_or(7)),
             "size" => size::binary(&config.cox),
             other => bail!("there is no measurement `{other}`\n{USAGE}"),
         };

@@ -58,7 +58,7 @@ pub(crate) fn run(
             "--prompt",
             prompt,
             "--allowed-tools",
-            "Bash(echo hi)",
+            "Bash(echo hi),Edit",
         ])
         .arg("--home")
         .arg(home.path())
