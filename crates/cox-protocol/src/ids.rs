@@ -17,8 +17,13 @@ impl fmt::Display for NotAnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is not a {} id: expected 26 letters and digits such as `01K9ZQ3T7N8V5W2X4Y6A8B0C1D`",
+            "`{}` is not {} {} id: expected 26 letters and digits such as `01K9ZQ3T7N8V5W2X4Y6A8B0C1D`",
             self.given.chars().take(60).collect::<String>(),
+            if self.kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+                "an"
+            } else {
+                "a"
+            },
             self.kind
         )
     }

@@ -1,13 +1,15 @@
 //! `cox sessions`: lists sessions, shows one, searches them.
 
+use std::collections::HashMap;
+
 use cox_protocol::{Event, Item};
-use cox_store::{Home, Index, Rollout, Stored};
+use cox_store::{By, Home, Index, LedgerFilter, Rollout, Stored};
 use serde_json::{Value, json};
 use untrusted_text::terminal::for_terminal;
 
 use crate::{
     args::Sessions,
-    commands::ids,
+    commands::{ids, stats::cost},
     exit::{Exit, Failure},
     printer::Printer,
     surface::{
@@ -100,7 +102,8 @@ fn transcript(events: &[Stored]) -> String {
 /// Lists sessions, the one last written to first.
 fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
     super::write_sets::warn(home, printer);
-    let rows = index(home)?.list(limit)?;
+    let index = index(home)?;
+    let rows = index.list(limit)?;
     if printer.json {
         let rows: Vec<Value> = rows
             .iter()
@@ -127,17 +130,27 @@ fn list(limit: usize, home: &Home, printer: Printer) -> Result<Exit, Failure> {
         printer.note("no sessions yet: `cox run -p \"…\"` makes one");
         return Ok(Exit::Ok);
     }
+    let spent: HashMap<String, String> = index
+        .ledger(LedgerFilter {
+            by: By::Session,
+            session: None,
+            since: None,
+        })?
+        .into_iter()
+        .map(|row| (row.key.clone(), cost(&row)))
+        .collect();
+    let nothing = "$0.0000".to_owned();
     let lines: Vec<String> = rows
         .iter()
         .map(|row| {
             format!(
-                "{}  {}  {:<11} {:>3} {:<5}  ${:<8.4} {}",
+                "{}  {}  {:<11} {:>3} {:<5}  {:<9} {}",
                 row.id,
                 local(row.updated),
                 state_word(&row.state),
                 row.turns,
                 if row.turns == 1 { "turn" } else { "turns" },
-                row.cost.usd(),
+                spent.get(&row.id.to_string()).unwrap_or(&nothing),
                 row.title
             )
         })

@@ -141,7 +141,7 @@ fn table(rows: &[LedgerRow], total: &LedgerRow) -> String {
 }
 
 /// Returns what is known of the cost: nothing when no request has a price.
-fn cost(row: &LedgerRow) -> String {
+pub(crate) fn cost(row: &LedgerRow) -> String {
     if row.requests > 0 && row.unpriced == row.requests {
         "unknown".to_owned()
     } else {

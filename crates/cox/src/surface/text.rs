@@ -77,11 +77,18 @@ impl Lines {
                 let line = format!("* {} {subject}", one_line(name)).trim_end().to_owned();
                 if held.is_empty() { line } else { format!("{held}\n{line}") }
             }
-            Event::ApprovalRequired { call, why, .. } => {
+            Event::ApprovalRequired { call, subject, why, .. } => {
                 let why = why.text();
                 let answers =
                     format!("{{\"approve\": \"{call}\"}} or {{\"deny\": \"{call}\"}}");
-                self.under(*call, format!("asks, {why}; answer {answers} on stdin"))
+                // Nobody can allow what they cannot see.
+                let whole = for_terminal(subject.verbatim()).trim_end().to_owned();
+                let whole = if one_line(&whole) == whole {
+                    String::new()
+                } else {
+                    format!(" all of this:\n{}\n ", indent(&indent(&whole)))
+                };
+                self.under(*call, format!("asks,{whole} {why}; answer {answers} on stdin"))
             }
             Event::ApprovalDecided { call, allowed: false, reason, by } => {
                 let by = match by {

@@ -156,3 +156,29 @@ fn a_call_refused_without_judgement_says_why() {
 fn long_subjects_are_cut_and_say_so() {
     check(&[requested(1, "bash", "first\nsecond")], "* bash first …");
 }
+
+#[test]
+fn what_an_approval_is_about_is_shown_whole() {
+    #[track_caller]
+    fn check(subject: &str, expect: &str) {
+        let call = call(1);
+        let asks: Event = serde_json::from_value(serde_json::json!({
+            "type": "approval_required", "call": call, "name": "bash", "subject": subject,
+            "why": { "by": "risk", "risk": "exec" }, "parts": [],
+        }))
+        .unwrap();
+        let mut lines = Lines::new(false);
+        lines.lines(&requested(1, "bash", subject));
+        let shown = lines.lines(&asks);
+        let answer = shown.find("; answer {").unwrap();
+        let why = shown[..answer].rfind(' ').unwrap();
+        assert!(shown[..why].starts_with(expect), "{shown}");
+    }
+    check("make", "  asks, ");
+    check(
+        "echo hello\nrm -rf x\u{202e}",
+        "  asks, all of this:\n    echo hello\n    rm -rf x<U+202E>\n  ",
+    );
+    let long = format!("echo {}", "a".repeat(300));
+    check(&long, &format!("  asks, all of this:\n    {long}\n  "));
+}
