@@ -229,13 +229,22 @@ impl Client {
         if !status.is_success() {
             return Err(self.who.refused(&refused));
         }
-        let error = serde_json::from_slice(&content).ok();
-        match error.and_then(|body| crate::failure::ServerError::find(&body)) {
+        let body = serde_json::from_slice(&content);
+        // JSON that is none was damaged on the way; whole JSON is another kind of server.
+        let is_damaged = kind.contains("json") && body.is_err();
+        match body
+            .ok()
+            .and_then(|body| crate::failure::ServerError::find(&body))
+        {
             Some(error) => Err(self.who.in_stream(&error)),
-            None => Err(self.who.malformed(&format!(
-                "`{kind}` where a stream of events was expected: {}",
-                String::from_utf8_lossy(&content)
-            ))),
+            None => {
+                let mut failure = self.who.malformed(&format!(
+                    "`{kind}` where a stream of events was expected: {}",
+                    String::from_utf8_lossy(&content)
+                ));
+                failure.may_retry = is_damaged;
+                Err(failure)
+            }
         }
     }
 

@@ -86,6 +86,21 @@ pub fn aimock(conversation: &Conversation) -> Peer {
 /// When it is not installed or does not start.
 #[track_caller]
 pub fn aimock_fixtures(fixtures: &Value) -> Peer {
+    start_aimock(fixtures, &[])
+}
+
+/// Starts the mock model server with flags of its own, such as `--chunk-size 1` or `--chaos-malformed 1`.
+///
+/// # Panics
+///
+/// When it is not installed or does not start.
+#[track_caller]
+pub fn aimock_with(conversation: &Conversation, flags: &[&str]) -> Peer {
+    start_aimock(&conversation.to_fixtures(), flags)
+}
+
+#[track_caller]
+fn start_aimock(fixtures: &Value, flags: &[&str]) -> Peer {
     let program = installed("node/node_modules/@copilotkit/aimock/dist/cli.js");
     let files = tempfile::tempdir().unwrap();
     let fixtures_path = files.path().join("fixtures.json");
@@ -112,6 +127,7 @@ pub fn aimock_fixtures(fixtures: &Value) -> Peer {
         "--log-level",
         "info",
     ]);
+    command.args(flags);
     start(command, files)
 }
 

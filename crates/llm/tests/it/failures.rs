@@ -208,6 +208,41 @@ async fn an_answer_that_is_no_stream_is_named() {
     );
 }
 
+#[tokio::test]
+async fn json_that_was_damaged_on_the_way_is_asked_for_once_more() {
+    let damaged = || {
+        Answer::status(200)
+            .header("content-type", "application/json")
+            .body("{damaged: <<<")
+    };
+    let (_server, reply, seen) = once(Wire::Chat, [damaged(), Answer::text("a")], |config| {
+        config.max_retries = 1
+    })
+    .await;
+    assert_eq!(reply.unwrap().blocks, [llm::Block::Text("a".into())]);
+    assert_eq!(seen.retries.len(), 1);
+    let (server, reply, _) = once(Wire::Chat, [damaged(), damaged()], |config| {
+        config.max_retries = 4
+    })
+    .await;
+    assert_eq!(reply.unwrap_err().kind, ErrorKind::Malformed);
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_named_and_not_asked_for() {
+    let packed = Answer::status(200)
+        .header("content-type", "text/event-stream")
+        .header("content-encoding", "gzip")
+        .body("packed");
+    let (server, reply, _) = once(Wire::Chat, [packed], |config| config.max_retries = 4).await;
+    let (kind, _, message) = told(&server, &reply.unwrap_err());
+    assert_eq!(kind, ErrorKind::Malformed);
+    assert!(message.contains("compressed with `gzip`"), "{message}");
+    let sent = &server.requests()[0];
+    assert_eq!(sent.header("accept-encoding"), Some("identity"));
+}
+
 #[test]
 fn a_wrong_configuration_fails_before_any_network() {
     #[track_caller]

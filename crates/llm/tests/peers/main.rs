@@ -171,6 +171,29 @@ async fn a_conversation_with_calls_goes_through_the_mock_server_on_every_wire() 
 }
 
 #[tokio::test]
+async fn characters_that_the_mock_server_cuts_in_half_arrive_whole_on_every_wire() {
+    let said = "smile \u{1f600}\u{1f469}\u{200d}\u{1f680} done";
+    let conversation = Conversation::new().prompt("say it").reply(
+        Turn::new()
+            .text(said)
+            .call("say", json!({ "text": "\u{1f600}" })),
+    );
+    let peer = peers::aimock_with(&conversation, &["--chunk-size", "1"]);
+    for wire in WIRES {
+        let provider = provider(&peer, wire);
+        let (reply, shown) = ask(provider.as_ref(), &request("", "say it", 100)).await;
+        assert_eq!(shown.text, said, "{wire:?}");
+        let blocks = open_blocks(&reply);
+        assert_eq!(blocks[0], Block::Text(said.into()), "{wire:?}");
+        let Block::Call { input, .. } = &blocks[1] else {
+            panic!("{blocks:?}")
+        };
+        let input: serde_json::Value = serde_json::from_str(input).unwrap();
+        assert_eq!(input, json!({ "text": "\u{1f600}" }), "{wire:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_mock_server_refuses_and_we_say_so() {
     let fixtures = json!({ "fixtures": [{
         "match": { "userMessage": "hi" },
