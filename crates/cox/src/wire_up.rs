@@ -7,7 +7,7 @@ use cox_permission::{ApprovalPolicy, Mode, RuleSet, RuleSource};
 use cox_protocol::{Money, SessionId};
 use cox_session::{Approver, Limits, SessionSpec};
 use cox_store::{Clock, Home};
-use cox_tools::commands::{CommandSettings, Commands};
+use cox_tools::commands::{CommandSettings, Commands, DeniedFiles};
 use cox_workspace::Roots;
 
 use crate::{
@@ -305,7 +305,7 @@ fn commands(settings: &Settings, roots: &Roots, rules: &RuleSet) -> Result<Comma
     let places = &settings.places;
     let helper = std::env::current_exe()
         .map_err(|error| Failure::error(format!("the program of cox cannot be found: {error}")))?;
-    Ok(Commands::new(CommandSettings {
+    let commands = Commands::new(CommandSettings {
         policy: sandbox::Policy {
             mode: sandbox_mode(settings),
             writable: roots.writable.clone(),
@@ -322,7 +322,54 @@ fn commands(settings: &Settings, roots: &Roots, rules: &RuleSet) -> Result<Comma
         cwd: places.cwd.clone(),
         default_timeout: COMMAND_TIMEOUT,
         max_timeout: MAX_COMMAND_TIMEOUT,
-    }))
+    });
+    Ok(match denied_files(roots, rules) {
+        Some(denied) => commands.hiding(denied),
+        None => commands,
+    })
+}
+
+/// Returns the search for what `Read` denies with a wildcard cover; none where there is no such rule.
+fn denied_files(roots: &Roots, rules: &RuleSet) -> Option<DeniedFiles> {
+    let denies = rules.read_denies().into_iter();
+    let under: Vec<PathBuf> = denies
+        .filter(|denied| denied.glob.is_some())
+        .map(|denied| denied.path)
+        .collect();
+    let (rules, roots) = (rules.clone(), roots.readable.clone());
+    (!under.is_empty()).then(|| {
+        DeniedFiles::new(under, move |path| {
+            rules.denies_read(path) && !roots.iter().any(|root| root.starts_with(path))
+        })
+    })
+}
+
+/// Returns what the sandbox cannot hold of this configuration, one sentence each. Searches for denied files.
+pub(crate) fn sandbox_limits(settings: &Settings) -> Vec<String> {
+    let (roots, Ok(rules)) = (roots(settings), rules(settings)) else {
+        return Vec::new();
+    };
+    let Ok(commands) = commands(settings, &roots, &rules) else {
+        return Vec::new();
+    };
+    let mut limits: Vec<String> = sandbox::replaceable(&commands.settings().policy)
+        .iter()
+        .map(|link| {
+            format!(
+                "`{}` is a link: what it leads to is kept, but a command can put something else in its place",
+                settings.places.short(link)
+            )
+        })
+        .collect();
+    if let Some(found) = commands.denied().map(DeniedFiles::expand)
+        && !found.is_whole
+    {
+        limits.push(format!(
+            "`Read` denies with wildcards: the first {} files are hidden from commands, the search for more takes too long",
+            found.paths.len()
+        ));
+    }
+    limits
 }
 
 fn sandbox_mode(settings: &Settings) -> sandbox::Mode {
@@ -353,8 +400,8 @@ fn read_only(settings: &Settings, roots: &Roots) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns what commands may not even read: credentials, cox's own state, and what a `Read` rule denies whole. A deny with
-/// a wildcard is judged per call, where the reader is recognised; a sandbox cannot hold it.
+/// Returns what commands may not even read: credentials, cox's own state, and what a `Read` rule denies whole. What a deny
+/// with a wildcard covers is looked for before the first command ([`denied_files`]).
 fn hidden(settings: &Settings, roots: &Roots, rules: &RuleSet) -> Vec<PathBuf> {
     let places = &settings.places;
     let mut hidden = sandbox::default_hidden(&places.user_home);
@@ -397,6 +444,7 @@ pub(crate) fn detect(settings: &Settings) -> sandbox::Detected {
 fn backend_choice(settings: &Settings) -> sandbox::Choice {
     match settings.text("sandbox.linux_backend") {
         "bwrap" => sandbox::Choice::Bwrap,
+        "namespaces" => sandbox::Choice::Namespaces,
         "landlock" => sandbox::Choice::Landlock,
         "none" => sandbox::Choice::None,
         _ => sandbox::Choice::Auto,

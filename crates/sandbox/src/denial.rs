@@ -141,6 +141,19 @@ fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
     if let Some(hidden) = under(&policy.hidden) {
         return Some(format!("the sandbox hides `{}`", hidden.display()));
     }
+    if path.is_relative() {
+        // Programs speak of files as they were told of them: from the folder they stand in, which is in a writable one.
+        let inside =
+            |hidden: &&PathBuf| policy.writable.iter().any(|root| hidden.starts_with(root));
+        let mut hidden = policy.hidden.iter().filter(inside);
+        let names = |hidden: &&PathBuf| {
+            let mut around = path.ancestors().filter(|part| part.file_name().is_some());
+            around.any(|part| hidden.ends_with(part.strip_prefix(".").unwrap_or(part)))
+        };
+        if let Some(hidden) = hidden.find(names) {
+            return Some(format!("the sandbox hides `{}`", hidden.display()));
+        }
+    }
     if policy.mode == Mode::ReadOnly {
         return path.is_absolute().then(|| writable_rule(policy));
     }

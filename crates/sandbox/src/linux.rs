@@ -6,6 +6,7 @@ pub(crate) mod landlock;
 mod mounts;
 mod seccomp;
 mod spec;
+mod warden;
 
 use std::{path::Path, time::Duration};
 

@@ -286,9 +286,15 @@ fn sandbox_backend(settings: &Settings) -> Check {
         wire_up::backend_word(&detected.backend),
         detected.why
     );
-    for gap in gaps {
+    let limits = wire_up::sandbox_limits(settings);
+    let state = if limits.is_empty() {
+        state
+    } else {
+        State::Warning
+    };
+    for limit in gaps.into_iter().map(str::to_owned).chain(limits) {
         detail.push('\n');
-        detail.push_str(gap);
+        detail.push_str(&limit);
     }
     check("sandbox", state, detail)
 }

@@ -203,7 +203,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "sandbox.linux_backend",
-        kind: Kind::Choice(&["auto", "bwrap", "landlock", "none"]),
+        kind: Kind::Choice(&["auto", "bwrap", "namespaces", "landlock", "none"]),
         default: "\"auto\"",
         flag: None,
         project: Project::No,

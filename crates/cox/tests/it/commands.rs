@@ -37,11 +37,33 @@ fn last_result(model: &FakeModel) -> String {
     result.unwrap()["content"].as_str().unwrap().to_owned()
 }
 
+/// Adds lines to the person's configuration.
+fn configure(cox: &Cox, more: &str) {
+    let path = cox.home.path().join(".cox/config.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    cox.home
+        .write(".cox/config.toml", format!("{text}\n{more}\n"));
+}
+
+/// The backends that a command may be confined by here.
+const BACKENDS: [&str; 3] = ["bwrap", "namespaces", "landlock"];
+
+/// Confines commands by one backend.
+fn confine(cox: &Cox, backend: &str) {
+    configure(cox, &format!("[sandbox]\nlinux_backend = \"{backend}\""));
+}
+
 /// Runs one line and returns what the model sees of it.
 #[track_caller]
 fn seen(line: &str) -> String {
+    seen_under("bwrap", line)
+}
+
+#[track_caller]
+fn seen_under(backend: &str, line: &str) -> String {
     let model = FakeModel::start([bash("c1", line), Answer::text("Done.")]);
     let cox = Cox::with_model(&model);
+    confine(&cox, backend);
     let ran = run(&cox, &[]);
     assert_eq!(ran.code, 0, "{ran}");
     last_result(&model)
@@ -224,9 +246,11 @@ fn nothing_that_a_command_starts_is_left() {
     {
         let mark = mark(10 + u32::try_from(number).unwrap());
         let begun = Instant::now();
-        let text = seen(&line.replace("MARK", &mark));
-        assert!(!runs(&mark), "{line}: {text}");
-        assert!(begun.elapsed() < Duration::from_secs(15), "{line}: {:?}", begun.elapsed());
+        for backend in BACKENDS {
+            let text = seen_under(backend, &line.replace("MARK", &mark));
+            assert!(!runs(&mark), "{backend}, {line}: {text}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{line}: {:?}", begun.elapsed());
     }
 }
 
@@ -249,26 +273,29 @@ fn start(cox: &Cox) -> Child {
 fn a_signal_to_cox_leaves_no_process() {
     // A task and a command at once, with all that can hide from a signal.
     let hides = "trap '' TERM HUP; (setsid sleep MARK &); sh -c 'kill -STOP $$' MARK & (env -i setsid sleep MARK &);";
-    for (number, (signal, code)) in [("TERM", Some(143)), ("INT", Some(4)), ("KILL", None)]
-        .into_iter()
-        .enumerate()
-    {
-        let mark = mark(40 + u32::try_from(number).unwrap());
-        let hides = hides.replace("MARK", &mark);
-        let model = FakeModel::start([
-            background("c1", &format!("{hides} sleep {mark}")),
-            bash("c2", &format!("{hides} echo > up; sleep {mark}")),
-            Answer::text("Done."),
-        ]);
-        let cox = Cox::with_model(&model);
-        let mut child = start(&cox);
-        let sent = std::process::Command::new("kill")
-            .args(["-s", signal, &child.id().to_string()])
-            .status();
-        assert!(sent.unwrap().success());
-        let ended = child.wait().unwrap();
-        assert_eq!(ended.code(), code, "{signal}");
-        wait_gone(&mark);
+    for (backend, first) in BACKENDS.into_iter().zip([40, 50, 60]) {
+        for (number, (signal, code)) in [("TERM", Some(143)), ("INT", Some(4)), ("KILL", None)]
+            .into_iter()
+            .enumerate()
+        {
+            let mark = mark(first + u32::try_from(number).unwrap());
+            let hides = hides.replace("MARK", &mark);
+            let model = FakeModel::start([
+                background("c1", &format!("{hides} sleep {mark}")),
+                bash("c2", &format!("{hides} echo > up; sleep {mark}")),
+                Answer::text("Done."),
+            ]);
+            let cox = Cox::with_model(&model);
+            confine(&cox, backend);
+            let mut child = start(&cox);
+            let sent = std::process::Command::new("kill")
+                .args(["-s", signal, &child.id().to_string()])
+                .status();
+            assert!(sent.unwrap().success());
+            let ended = child.wait().unwrap();
+            assert_eq!(ended.code(), code, "{backend}, {signal}");
+            wait_gone(&mark);
+        }
     }
 }
 
@@ -479,4 +506,42 @@ fn listing(cox: &Cox) -> Vec<(String, String)> {
     }
     found.sort();
     found
+}
+
+#[test]
+fn what_a_read_deny_with_a_wildcard_covers_is_hidden_from_commands() {
+    for backend in BACKENDS {
+        let line = "python3 -c 'print(open(\"deep/a/key.pem\").read())'";
+        let model = FakeModel::start([
+            bash("c1", line),
+            bash("c2", &line.replace("key.pem", "open")),
+            Answer::text("Done."),
+        ]);
+        let cox = Cox::with_model(&model);
+        confine(&cox, backend);
+        configure(&cox, "[permissions]\ndeny = [\"Read(**/*.pem)\"]");
+        cox.work.write("deep/a/key.pem", "canary");
+        cox.work.write("deep/a/open", "no secret");
+        let ran = run(&cox, &[]);
+        let text = model.requests().pop().unwrap().text;
+        assert!(!text.contains("canary"), "{backend}: {text}");
+        assert!(
+            text.contains("[sandbox: the sandbox hides `"),
+            "{backend}: {text}\n{ran}"
+        );
+        assert!(text.contains("no secret"), "{backend}: {text}");
+    }
+}
+
+#[test]
+fn doctor_says_what_the_sandbox_cannot_hold() {
+    let cox = Cox::new();
+    fs::rename(cox.work.path().join(".git"), cox.work.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", cox.work.path().join(".git")).unwrap();
+    let ran = cox.run(&["doctor", "--json"]);
+    assert!(
+        ran.stdout
+            .contains(".git` is a link: what it leads to is kept"),
+        "{ran}"
+    );
 }

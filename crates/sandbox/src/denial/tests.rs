@@ -10,7 +10,10 @@ fn policy(mode: Mode) -> Policy {
         mode,
         writable: vec![PathBuf::from("/w")],
         read_only_within: vec![PathBuf::from("/w/.git"), PathBuf::from("/w/.cox")],
-        hidden: vec![PathBuf::from("/home/a/.ssh")],
+        hidden: vec![
+            PathBuf::from("/home/a/.ssh"),
+            PathBuf::from("/w/deep/key.pem"),
+        ],
         network: false,
     }
 }
@@ -85,6 +88,17 @@ fn what_is_protected_or_hidden_is_named() {
         "cat: /home/a/.ssh/id_ed25519: Permission denied",
         Some("the sandbox hides `/home/a/.ssh` (/home/a/.ssh/id_ed25519)"),
     );
+}
+
+#[test]
+fn a_hidden_file_is_known_by_its_relative_name() {
+    for path in ["deep/key.pem", "./deep/key.pem", "/w/deep/key.pem"] {
+        check(
+            &format!("PermissionError: [Errno 13] Permission denied: '{path}'"),
+            Some(&format!("the sandbox hides `/w/deep/key.pem` ({path})")),
+        );
+    }
+    check("cat: deep/other: Permission denied", None);
 }
 
 #[test]

@@ -139,6 +139,7 @@ pub(crate) fn wrap(
             unix: true,
         },
         max_processes: Some(MAX_PROCESSES),
+        warden: false,
     };
     wrap.args.push("--".into());
     wrap.args.extend(helper_args(&detected.helper, &spec)?);

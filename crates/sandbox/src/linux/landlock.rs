@@ -178,6 +178,7 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         },
         // Without a user namespace the limit would count everything else that the user runs.
         max_processes: features.own_mounts.then_some(MAX_PROCESSES),
+        warden: true,
     };
     let mut args: Vec<OsString> = helper_args(&detected.helper, &spec)?;
     wrap.program = PathBuf::from(args.remove(0));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{landlock, mounts, seccomp};
+use super::{landlock, mounts, seccomp, warden};
 use crate::view::View;
 
 /// What the helper does to itself.
@@ -18,6 +18,8 @@ pub(crate) struct Spec {
     pub(crate) sockets: Sockets,
     /// Most processes and threads at a time, where the command's are counted apart from its user's others.
     pub(crate) max_processes: Option<u64>,
+    /// Whether the helper stays, to end what the command leaves when its own parent is gone.
+    pub(crate) warden: bool,
 }
 
 /// Most processes and threads of a command: far above any build, far below what takes a machine with it.
@@ -54,6 +56,9 @@ pub(crate) struct Sockets {
 pub(crate) fn confine_self(spec: &str) -> Result<(), String> {
     let spec: Spec =
         serde_json::from_str(spec).map_err(|error| format!("the spec cannot be read: {error}"))?;
+    if spec.warden {
+        warden::split()?;
+    }
     // Mounting needs capabilities, which the next steps take away; Landlock forbids mounting; seccomp forbids both.
     if let Some(mounts) = &spec.mounts {
         mounts::enter(&mounts.view, mounts.own_network)?;
