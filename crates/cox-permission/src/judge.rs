@@ -10,6 +10,7 @@ use crate::{
     ApprovalPolicy, Mode, Redirect, Risk, Rule, RuleSet, Segment, Subject, Target,
     risk::{loose_risk, segment_risk},
     rule::{Part as RulePart, known},
+    segments::{is_plain, loose_commands},
 };
 
 mod grants;
@@ -330,6 +331,9 @@ impl Judge {
                 segment_risk(segments, segment),
             )
         };
+        // What only the second reader tells is read loosely as well, as a line that nobody can tell is: whatever a rule
+        // sees in such a line stops all of it.
+        let seen = self.seen_loosely(line);
         let mut matters = Vec::new();
         for (segment, reads) in segments.iter().zip(reads) {
             let mut own = matter((segment, reads));
@@ -338,11 +342,34 @@ impl Judge {
                 let found = rules.find(|rule| rule.may_stop(segment));
                 own.reads = found.map(|rule| (Decision::Ask, rule.why()));
             }
+            if let Some((decision, why)) = &seen
+                && own.reads.as_ref().is_none_or(|(own, _)| own < decision)
+            {
+                own.reads = Some((*decision, why.clone()));
+            }
             matters.push(own);
             let files = segment.redirects.iter();
             matters.extend(files.map(|redirect| self.matter_of_redirect(line, redirect)));
         }
         matters
+    }
+
+    fn seen_loosely(&self, line: &str) -> Option<(Decision, Why)> {
+        if self.rules.deny.is_empty() && self.rules.ask.is_empty() || is_plain(line) {
+            return None;
+        }
+        let commands = loose_commands(line);
+        let stopping = |rules: &[Rule]| {
+            rules
+                .iter()
+                .find(|rule| rule.stops_loosely(&commands))
+                .map(Rule::why)
+        };
+        match (stopping(&self.rules.deny), stopping(&self.rules.ask)) {
+            (Some(why), _) => Some((Decision::Deny, why)),
+            (None, Some(why)) => Some((Decision::Ask, why)),
+            (None, None) => None,
+        }
     }
 
     fn matter_of_redirect<'a>(&self, line: &'a str, redirect: &'a Redirect) -> Matter<'a> {

@@ -13,6 +13,6 @@ pub mod subject;
 pub use judge::{Decision, Grants, Judge, Part, Verdict, Why};
 pub use mode::{ApprovalPolicy, Mode};
 pub use risk::{Risk, command_risk, read_paths};
-pub use rule::{Anchors, HiddenPath, Rule, RuleError, RuleSet, RuleSource};
+pub use rule::{Anchors, Examples, HiddenPath, Rule, RuleError, RuleSet, RuleSource};
 pub use segments::{Redirect, Segment, Segments, segments, segments_of_any_shell};
 pub use subject::{PathTarget, Subject, Target};

@@ -9,14 +9,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{
-    PathTarget, Segment, Segments, Subject, Target,
-    segments::{is_plain, loose_commands},
-};
+use crate::{PathTarget, Segment, Segments, Subject, Target, segments::loose_commands};
 
+mod examples;
 mod parse;
 mod path;
 
+pub use examples::Examples;
 pub use path::{HiddenPath, lexical};
 pub(crate) use path::{PathGlob, escape};
 
@@ -222,12 +221,8 @@ impl Rule {
             (Pattern::Path { .. }, Part::Redirect { target, .. }) => {
                 self.stops(subject, Part::Target(target))
             }
-            (Pattern::Words(words), Part::Segment { line, segment }) => {
+            (Pattern::Words(words), Part::Segment { segment, .. }) => {
                 may_begin_with(&segment.words, words)
-                    || !is_plain(line)
-                        && loose_commands(line)
-                            .iter()
-                            .any(|command| may_begin_with(command, words))
             }
             (
                 Pattern::Line { line, words },
@@ -236,14 +231,10 @@ impl Rule {
                     segment,
                 },
             ) => {
-                let is_inside = |words: &Vec<String>| {
-                    is_same(&segment.words, words)
-                        || !is_plain(whole)
-                            && loose_commands(whole)
-                                .iter()
-                                .any(|command| is_same(command, words))
-                };
-                line == whole.trim() || words.as_ref().is_some_and(is_inside)
+                line == whole.trim()
+                    || words
+                        .as_ref()
+                        .is_some_and(|words| is_same(&segment.words, words))
             }
             (Pattern::Words(words), Part::Target(Target::Command { line, .. })) => {
                 words.is_empty()
@@ -260,6 +251,22 @@ impl Rule {
                 line == whole.trim() || words.as_ref().is_some_and(is_inside)
             }
             _ => self.names(subject, part),
+        }
+    }
+
+    /// Says whether the rule denies one of the commands of a loose reading, or asks for it.
+    pub(crate) fn stops_loosely(&self, commands: &[Vec<String>]) -> bool {
+        match &self.pattern {
+            Pattern::Words(words) => {
+                !words.is_empty()
+                    && commands
+                        .iter()
+                        .any(|command| may_begin_with(command, words))
+            }
+            Pattern::Line {
+                words: Some(words), ..
+            } => commands.iter().any(|command| is_same(command, words)),
+            _ => false,
         }
     }
 

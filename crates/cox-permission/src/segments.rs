@@ -34,7 +34,10 @@ pub struct Segment {
     pub open: Vec<usize>,
     /// Whether one of the open words may become several words, or none.
     pub may_split: bool,
-    /// The files that it is connected to by redirects.
+    /// Whether one of its words begins with a pattern, which a shell may turn into any name, one that looks like an
+    /// option among them.
+    pub begins_with_pattern: bool,
+    /// The files that it is connected to by redirects, or told to write to by an option.
     pub redirects: Vec<Redirect>,
 }
 
@@ -161,16 +164,8 @@ pub(crate) fn is_plain(line: &str) -> bool {
     lexer::commands(line).is_ok()
 }
 
-/// Says whether a shell may turn an argument of a plain command into any name, one that looks like an option among them.
-pub(crate) fn has_open_pattern(command: &str) -> bool {
-    match lexer::commands(command) {
-        Ok(commands) => commands
-            .iter()
-            .flat_map(|command| &command.words)
-            .any(|word| word.begins_with_pattern),
-        Err(_) => true,
-    }
-}
-
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod oracle;

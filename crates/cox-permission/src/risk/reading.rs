@@ -1,6 +1,6 @@
 //! Commands that only read, with the options under which they do.
 
-use crate::{Segment, segments::has_open_pattern};
+use crate::Segment;
 
 mod git;
 
@@ -68,6 +68,7 @@ const HARMLESS: &[&str] = &[
     "type",
     "uname",
     "uptime",
+    "wait",
     "wc",
     "whereis",
     "which",
@@ -96,11 +97,11 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
         return false;
     }
     // A pattern at the start of a word may turn into an option: a file can be called `--pre=x`.
-    if has_open_pattern(&segment.text) {
+    if segment.begins_with_pattern {
         return false;
     }
     match program {
-        "env" | "time" | "nice" => arguments.is_empty(),
+        "env" | "time" | "nice" | "hostname" => arguments.is_empty(),
         "command" => matches!(arguments.first().map(String::as_str), Some("-v" | "-V")),
         "timeout" => false,
         "date" => {

@@ -360,6 +360,7 @@ impl Unfold<'_> {
             return self.shell(program, arguments, input, segments);
         }
         match program {
+            "git" => written_by_git(arguments, segments),
             "eval" => self.text(program, arguments, segments),
             "command"
                 if arguments
@@ -697,8 +698,31 @@ fn segment(line: &str, words: &[Word], end: usize) -> Segment {
         words: words.iter().map(|word| word.text.clone()).collect(),
         open: open.map(|(at, _)| at).collect(),
         may_split: words.iter().any(|word| word.value == Value::Any),
+        begins_with_pattern: words.iter().any(|word| word.begins_with_pattern),
         redirects: Vec::new(),
     }
+}
+
+/// Adds the file that git is told to write a difference to: a rule for `git log` was not meant for it.
+fn written_by_git(arguments: &[Word], segments: &mut [Segment]) -> Result<(), String> {
+    let Some(segment) = segments.last_mut() else {
+        return Ok(());
+    };
+    for (at, word) in arguments.iter().enumerate() {
+        let target = match word.text.strip_prefix("--output=") {
+            Some(target) => target,
+            None if word.text == "--output" => {
+                arguments.get(at + 1).map_or("", |next| next.text.as_str())
+            }
+            None => continue,
+        };
+        segment.redirects.push(Redirect {
+            written: target.to_owned(),
+            writes: true,
+            target: None,
+        });
+    }
+    Ok(())
 }
 
 /// Says whether a word whose value is not known may turn out to begin with a dash.

