@@ -216,13 +216,13 @@ async fn json_that_was_damaged_on_the_way_is_asked_for_once_more() {
             .body("{damaged: <<<")
     };
     let (_server, reply, seen) = once(Wire::Chat, [damaged(), Answer::text("a")], |config| {
-        config.max_retries = 1
+        config.max_retries = 1;
     })
     .await;
     assert_eq!(reply.unwrap().blocks, [llm::Block::Text("a".into())]);
     assert_eq!(seen.retries.len(), 1);
     let (server, reply, _) = once(Wire::Chat, [damaged(), damaged()], |config| {
-        config.max_retries = 4
+        config.max_retries = 4;
     })
     .await;
     assert_eq!(reply.unwrap_err().kind, ErrorKind::Malformed);
