@@ -26,6 +26,9 @@ fn search(pattern: &str, folder: &str) {
         glob: None,
         context: 0,
         max_shown: 200,
+        file_type: None,
+        multiline: false,
+        show: cox_workspace::search::Show::Lines,
     };
     let bounds = Bounds {
         may_read: &|_| true,

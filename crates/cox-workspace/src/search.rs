@@ -8,10 +8,11 @@ pub mod files;
 pub mod lines;
 #[cfg(test)]
 mod tests;
+pub(crate) mod types;
 mod walk;
 
 pub use files::{FileHit, FileHits, FileQuery};
-pub use lines::{LineHits, LineQuery};
+pub use lines::{LineHits, LineQuery, Show};
 
 /// What a search asks its caller.
 pub struct Bounds<'a> {
@@ -41,6 +42,14 @@ pub enum SearchError {
         glob: String,
         /// What is wrong with it.
         problem: String,
+    },
+    /// There is no such type of files.
+    #[error("there is no file type `{name}`\nhint: {near}")]
+    Type {
+        /// The type.
+        name: String,
+        /// Types that there are.
+        near: String,
     },
     /// The caller said stop.
     #[error("cancelled")]

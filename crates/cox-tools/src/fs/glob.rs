@@ -13,7 +13,7 @@ use nucleo_matcher::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::place::{blocking, from_search, left_out, reads};
+use super::place::{blocking, from_search, kept, left_out, listed, reads, searchable};
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
 
 /// Files listed unless the call says otherwise.
@@ -84,12 +84,7 @@ impl Tool for Glob {
 
 fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
     let at = cx.workspace.confine(input.path(), Access::Read)?;
-    if !at.real.exists() {
-        return Err(ToolError::NotFound(format!(
-            "there is no folder `{}`",
-            at.written
-        )));
-    }
+    searchable(&at)?;
     let query = FileQuery {
         under: at.real,
         glob: input.pattern.clone(),
@@ -105,7 +100,7 @@ fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
     let mut names: Vec<String> = hits
         .files
         .iter()
-        .map(|file| cx.workspace.shown(&file.path))
+        .map(|file| listed(cx, &file.path))
         .collect();
     if let Some(query) = input
         .query
@@ -121,10 +116,7 @@ fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
     let limit = input.limit.unwrap_or(LIMIT).max(1);
     let mut text = names[..names.len().min(limit)].join("\n");
     if names.len() > limit {
-        let pointer = match cx.archive.put(names.join("\n").as_bytes()) {
-            Ok(id) => format!("the whole list: `expand` with id {id}"),
-            Err(error) => format!("the whole list could not be stored: {error}"),
-        };
+        let pointer = kept(cx, &names.join("\n"));
         text.push_str(&format!(
             "\n[{} more files; {pointer}]",
             names.len() - limit

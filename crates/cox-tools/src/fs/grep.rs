@@ -4,12 +4,15 @@ use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use cox_workspace::{
     Access,
-    search::{Bounds, LineQuery, lines::search_lines},
+    search::{
+        Bounds, LineHits, LineQuery, Show,
+        lines::{MAX_HEAP, search_lines},
+    },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::place::{blocking, from_search, left_out, reads};
+use super::place::{blocking, from_search, kept, left_out, listed, reads, searchable};
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
 
 /// Matches shown unless the call says otherwise.
@@ -28,6 +31,11 @@ struct Input {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
+    #[serde(rename = "type")]
+    file_type: Option<String>,
+    show: Option<String>,
+    #[serde(default)]
+    multiline: bool,
     context: Option<usize>,
     max_results: Option<usize>,
 }
@@ -53,6 +61,9 @@ impl Grep {
                         "pattern": {"type": "string"},
                         "path": {"type": "string", "description": "file or folder, default `.`"},
                         "glob": {"type": "string", "description": "such as `*.rs`"},
+                        "type": {"type": "string", "description": "such as `rust`"},
+                        "show": {"type": "string", "enum": ["lines", "files", "counts"]},
+                        "multiline": {"type": "boolean", "description": "`.` matches line breaks"},
                         "context": {"type": "integer", "description": "lines around a match"},
                         "max_results": {"type": "integer", "description": "default 200"}
                     },
@@ -84,17 +95,28 @@ impl Tool for Grep {
 }
 
 fn grep(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
+    let show = match input.show.as_deref() {
+        None | Some("" | "lines") => Show::Lines,
+        Some("files") => Show::Files,
+        Some("counts") => Show::Counts,
+        Some(other) => {
+            let other: String = other.chars().take(60).collect();
+            return Err(ToolError::BadInput {
+                tool: "grep".to_owned(),
+                problem: format!("`show` is `{other}`, expected `lines`, `files` or `counts`"),
+            });
+        }
+    };
     let at = cx.workspace.confine(input.path(), Access::Read)?;
-    if !at.real.exists() {
-        return Err(ToolError::NotFound(format!(
-            "there is no file or folder `{}`",
-            at.written
-        )));
-    }
+    searchable(&at)?;
+    let is_one_file = at.real.is_file();
     let query = LineQuery {
         pattern: input.pattern.clone(),
         under: at.real,
         glob: input.glob.clone(),
+        file_type: input.file_type.clone(),
+        multiline: input.multiline,
+        show,
         context: input.context.unwrap_or(0).min(MAX_CONTEXT),
         max_shown: input.max_results.unwrap_or(MAX_RESULTS).max(1),
     };
@@ -102,42 +124,59 @@ fn grep(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         may_read: &|path| (cx.may_read)(path),
         cancelled: &|| cx.cancel.is_cancelled(),
     };
-    let hits = match search_lines(&query, &|path| cx.workspace.shown(path), &bounds) {
+    let hits = match search_lines(&query, &|path| listed(cx, path), &bounds) {
         Ok(hits) => hits,
         Err(error) => return from_search(error),
     };
-    let notes = left_out(hits.hidden, hits.failed);
+    let mut notes = left_out(hits.hidden, hits.failed);
+    if hits.cut > 0 {
+        notes.push_str(&format!(
+            "\n[{} files have a line of over {MAX_HEAP} bytes and were searched up to it; across lines such a file is not searched]",
+            hits.cut
+        ));
+    }
+    if hits.binary > 0 && (is_one_file || hits.matches == 0) {
+        notes.push_str(&format!(
+            "\n[{} binary files were not searched]",
+            hits.binary
+        ));
+    }
     if hits.matches == 0 {
         return Ok(ToolOutput::text(format!("no matches{notes}")));
     }
-    let mut text = hits.shown;
-    let omitted = hits.matches - hits.shown_matches;
-    if omitted > 0 {
-        let whole = hits
-            .all
-            .as_deref()
-            .map(|all| cx.archive.put(all.as_bytes()));
-        let pointer = match whole {
-            Some(Ok(id)) => format!("the whole list: `expand` with id {id}"),
-            Some(Err(error)) => format!("the whole list could not be stored: {error}"),
-            None => "the whole list is too long to be stored".to_owned(),
+    let summary = summary(&hits, show, cx);
+    Ok(ToolOutput::text(format!("{}{summary}{notes}", hits.shown)))
+}
+
+/// The last row: how much there is, and where the rest of it lies.
+fn summary(hits: &LineHits, show: Show, cx: &ToolCx) -> String {
+    let (matches, files) = (hits.matches, hits.files);
+    let total = match show {
+        Show::Lines | Show::Counts => format!("{matches} matches in {files} files"),
+        Show::Files => format!("{files} files"),
+    };
+    let Some(all) = hits.all.as_deref() else {
+        let not_kept = hits.not_kept;
+        return match not_kept {
+            0 => format!("[{total}]"),
+            _ => format!(
+                "[{total}; {not_kept} of them are in no list, because it would be too long; narrow the search]"
+            ),
         };
-        text.push_str(&format!(
-            "[{omitted} more matches, {} in {} files; {pointer}]",
-            hits.matches, hits.files
-        ));
-        if hits.not_kept > 0 {
-            text.push_str(&format!(
-                "\n[{} of them are in no list; narrow the search]",
-                hits.not_kept
-            ));
-        }
-    } else {
-        text.push_str(&format!(
-            "[{} matches in {} files]",
-            hits.matches, hits.files
+    };
+    let pointer = kept(cx, all);
+    let mut summary = match show {
+        Show::Lines => format!(
+            "[{} more matches, {total}; {pointer}]",
+            matches - hits.shown_matches
+        ),
+        Show::Files | Show::Counts => format!("[more files, {total}; {pointer}]"),
+    };
+    if hits.not_kept > 0 {
+        summary.push_str(&format!(
+            "\n[{} of them are in no list; narrow the search]",
+            hits.not_kept
         ));
     }
-    text.push_str(&notes);
-    Ok(ToolOutput::text(text))
+    summary
 }

@@ -1,5 +1,7 @@
 //! What the file tools share: from a path in the arguments to a target, and work away from the async threads.
 
+use std::path::Path;
+
 use cox_permission::{PathTarget, Risk, Subject, Target};
 use cox_workspace::{Access, Confined, ReadError, search::SearchError};
 
@@ -116,6 +118,65 @@ pub(super) fn from_search(error: SearchError) -> Result<crate::ToolOutput, ToolE
     match error {
         SearchError::Cancelled => Err(ToolError::Cancelled),
         other => Ok(crate::ToolOutput::error(other.to_string())),
+    }
+}
+
+/// A path as a row of a list: relative where it can be, control characters written out, so that a name with a line break
+/// is still one row.
+pub(super) fn listed(cx: &ToolCx, path: &Path) -> String {
+    let name = cx.workspace.shown(path);
+    if !name.contains(char::is_control) {
+        return name;
+    }
+    let written = name.chars().map(|character| {
+        if character.is_control() {
+            character.escape_default().to_string()
+        } else {
+            character.to_string()
+        }
+    });
+    written.collect()
+}
+
+/// Keeps a list that is too long to be shown, without its secrets, and says where.
+pub(super) fn kept(cx: &ToolCx, list: &str) -> String {
+    let id = match cx.relay.keeper() {
+        Some(mut keeper) => {
+            keeper.write(list.as_bytes());
+            keeper.finish().map(|()| keeper.id())
+        }
+        None => cx
+            .archive
+            .put(untrusted_text::redact::redact(list).as_bytes())
+            .map_err(|error| error.to_string()),
+    };
+    match id {
+        Ok(id) => format!("the whole list: `expand` with id {id}"),
+        Err(error) => format!("the whole list could not be stored: {error}"),
+    }
+}
+
+/// Refuses to search what is neither a folder nor a regular file: nothing would be found, or it would be waited for.
+pub(super) fn searchable(at: &Confined) -> Result<(), ToolError> {
+    let kind = match at.real.symlink_metadata() {
+        Ok(found) if found.is_dir() || found.is_file() => return Ok(()),
+        Ok(_) => "is neither a folder nor a regular file, so it is not searched",
+        Err(_) => {
+            return Err(ToolError::NotFound(format!(
+                "there is no file or folder `{}`{}",
+                at.written,
+                looked_at(at)
+            )));
+        }
+    };
+    Err(ToolError::Refused(format!("`{}` {kind}", at.written)))
+}
+
+fn looked_at(at: &Confined) -> String {
+    if Path::new(&at.written) == at.real {
+        String::new()
+    } else {
+        format!(" (looked at `{}`)", at.real.display())
     }
 }
 

@@ -1,6 +1,9 @@
 //! `read`: a file's lines with their numbers, its outline, one definition of it, or an image.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -27,6 +30,9 @@ const MAX_BYTES: usize = 64 * 1024;
 
 /// Bytes shown of one line.
 const MAX_LINE_BYTES: usize = 8 * 1024;
+
+/// How long the lines of a file are counted. It is enough for many gigabytes.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Largest file that is outlined. One over the limit of the parser is told by its first words.
 const MAX_OUTLINE_BYTES: u64 = 16 << 20;
@@ -156,18 +162,29 @@ fn read_text(
     file: Opened,
     wanted: LineRange,
 ) -> Result<ToolOutput, ToolError> {
+    let started = Instant::now();
+    let stop = || cx.cancel.is_cancelled() || started.elapsed() > PATIENCE;
     let limits = LineLimits {
         bytes: MAX_BYTES,
         line_bytes: MAX_LINE_BYTES,
     };
     let lines = file
-        .read_lines(wanted, limits, MAX_EDIT_BYTES)
+        .read_lines(wanted, limits, MAX_EDIT_BYTES, &stop)
         .map_err(from_read)?;
+    if cx.cancel.is_cancelled() {
+        return Err(ToolError::Cancelled);
+    }
     if let Some(digest) = lines.digest {
         cx.workspace.remember_seen(&at.real, digest);
     }
-    if lines.total == 0 {
+    if lines.total == 0 && !lines.stopped {
         return Ok(ToolOutput::text("[the file is empty]"));
+    }
+    if lines.lines.is_empty() && lines.stopped {
+        return Ok(ToolOutput::error(format!(
+            "`{}` is so large that line {} was not reached in {PATIENCE:?}; {} lines were passed\nhint: `grep`, or `tail` in `bash`",
+            at.written, wanted.first, lines.total
+        )));
     }
     if lines.lines.is_empty() {
         return Ok(ToolOutput::error(format!(
@@ -195,10 +212,17 @@ fn footer(lines: &Lines, is_utf8: bool) -> String {
     let first = lines.lines.first().map_or(0, |line| line.number);
     let last = lines.lines.last().map_or(0, |line| line.number);
     let mut notes = Vec::new();
-    if first == 1 && last == lines.total {
+    if first == 1 && last == lines.total && !lines.stopped {
         notes.push(format!("{} lines", lines.total));
     } else {
-        notes.push(format!("lines {first}-{last} of {}", lines.total));
+        let least = if lines.stopped { "at least " } else { "" };
+        notes.push(format!("lines {first}-{last} of {least}{}", lines.total));
+    }
+    if lines.stopped {
+        notes.push(format!("the file was not read to its end in {PATIENCE:?}"));
+    }
+    if lines.changed {
+        notes.push("the file was changed while it was read; read it again".to_owned());
     }
     if let Some(next) = lines.left_out_from {
         notes.push(format!(
@@ -219,7 +243,7 @@ fn footer(lines: &Lines, is_utf8: bool) -> String {
     if !is_utf8 {
         notes.push("not UTF-8, bytes that do not decode show as \u{FFFD}".to_owned());
     }
-    if !lines.has_final_newline {
+    if !lines.has_final_newline && !lines.stopped {
         notes.push("no newline at the end of the file".to_owned());
     }
     format!("[{}]", notes.join("; "))

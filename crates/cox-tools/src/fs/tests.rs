@@ -587,7 +587,7 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
     assert_eq!(
         said,
         format!(
-            "a.rs:1:needle 1\na.rs:2:needle 2\n[2 more matches, 4 in 2 files; the whole list: `expand` with id {id}]\n\
+            "a.rs:1:needle 1\na.rs:2:needle 2\n[2 more matches, 4 matches in 2 files; the whole list: `expand` with id {id}]\n\
              [1 files are hidden by a rule that denies reading them]"
         )
     );
@@ -617,6 +617,49 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
         lab.said("glob", json!({"pattern": "*.none"})).await,
         "no files"
     );
+}
+
+#[tokio::test]
+async fn grep_shows_files_counts_and_types_and_keeps_no_secret_of_a_long_list() {
+    let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    let many = format!("needle {secret}\n").repeat(3);
+    let lab = Lab::new(&[
+        ("a.rs", many.as_bytes()),
+        ("b\n[x].py", b"needle\n"),
+        ("bin", b"\0needle"),
+    ]);
+    let said = async |input| lab.said("grep", input).await;
+    assert_eq!(
+        said(json!({"pattern": "needle", "show": "counts"})).await,
+        "a.rs:3\nb\\n[x].py:1\n[4 matches in 2 files]"
+    );
+    assert_eq!(
+        said(json!({"pattern": "needle", "show": "files", "type": "py"})).await,
+        "b\\n[x].py\n[1 files]"
+    );
+    assert_eq!(
+        said(json!({"pattern": "needle", "path": "bin"})).await,
+        "no matches\n[1 binary files were not searched]"
+    );
+    let long = said(json!({"pattern": "needle", "type": "rust", "max_results": 1})).await;
+    let id = long.split("id ").nth(1).unwrap().split(']').next().unwrap();
+    let kept = lab.cx.archive.read(id.parse().unwrap()).unwrap();
+    let kept = String::from_utf8(kept).unwrap();
+    assert!(kept.contains("needle") && !kept.contains(secret), "{kept}");
+    assert!(
+        said(json!({"pattern": "x", "show": "all"}))
+            .await
+            .starts_with("error: bad arguments for `grep`: `show` is `all`")
+    );
+    make_socket(&lab.path("socket"));
+    assert_eq!(
+        said(json!({"pattern": "x", "path": "socket"})).await,
+        "error: `socket` is neither a folder nor a regular file, so it is not searched"
+    );
+}
+
+fn make_socket(path: &Path) {
+    drop(UnixListener::bind(path).unwrap());
 }
 
 #[test]

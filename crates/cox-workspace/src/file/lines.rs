@@ -8,12 +8,17 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 use super::{Digest, ReadError, open_stamped};
-use crate::{confine::Confined, locate::BOM};
+use crate::{
+    confine::Confined,
+    folder::{Stamp, stamp_of},
+    locate::BOM,
+};
 
 /// A regular file, open, with its beginning.
 #[derive(Debug)]
 pub struct Opened {
     file: File,
+    stamp: Stamp,
     written: String,
     /// Its size when it was opened, in bytes.
     pub size: u64,
@@ -56,8 +61,12 @@ pub struct Lines {
     pub has_final_newline: bool,
     /// Whether it begins with a byte order mark, which is left out of the first line.
     pub has_bom: bool,
-    /// What the file's bytes were; `None` for a file too large to be edited.
+    /// What the file's bytes were; `None` for a file too large to be edited, or one that was not read to its end.
     pub digest: Option<Digest>,
+    /// Whether reading stopped before the end of the file: what is counted is counted up to there.
+    pub stopped: bool,
+    /// Whether the file was changed while it was read: the lines may be of no one moment.
+    pub changed: bool,
 }
 
 /// One line.
@@ -95,6 +104,7 @@ pub fn open_with_head(at: &Confined) -> Result<Opened, ReadError> {
         file,
         written,
         size: stamp.size,
+        stamp,
         head,
     })
 }
@@ -134,7 +144,8 @@ impl Opened {
         }
     }
 
-    /// Reads the lines of a range. Looks at the whole file, keeps only what is asked for.
+    /// Reads the lines of a range. Looks at the whole file, keeps only what is asked for. `stop` is asked again and again
+    /// whether to leave it there: a file can claim to be larger than any disk.
     ///
     /// # Errors
     ///
@@ -144,24 +155,39 @@ impl Opened {
         range: LineRange,
         limits: LineLimits,
         digest_up_to: u64,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Lines, ReadError> {
         let mut scan = Scan::new(range, limits, self.size <= digest_up_to);
         let written = self.written;
-        let mut whole = || -> io::Result<()> {
+        let mut whole = || -> io::Result<bool> {
             self.file.rewind()?;
             let mut file = (&mut self.file).take(self.size.saturating_add(MAX_GROWTH));
             let mut buffer = vec![0; 128 * 1024];
             loop {
+                if stop() {
+                    return Ok(false);
+                }
                 match file.read(&mut buffer) {
-                    Ok(0) => return Ok(()),
+                    Ok(0) => return Ok(true),
                     Ok(read) => scan.take(&buffer[..read]),
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
                 }
             }
         };
-        whole().map_err(|source| ReadError::Io { written, source })?;
-        Ok(scan.finish())
+        let failed = |source| ReadError::Io {
+            written: written.clone(),
+            source,
+        };
+        let is_whole = whole().map_err(failed)?;
+        let now = stamp_of(&self.file).map_err(failed)?;
+        let mut lines = scan.finish();
+        lines.changed = !now.same_content(&self.stamp);
+        lines.stopped = !is_whole;
+        if lines.stopped {
+            lines.digest = None;
+        }
+        Ok(lines)
     }
 }
 

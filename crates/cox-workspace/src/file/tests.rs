@@ -79,7 +79,7 @@ fn lines(content: &[u8], first: u64, last: u64, limits: LineLimits) -> String {
     fs::write(world.top.join("main/f"), content).unwrap();
     let file = open_with_head(&world.at("f")).unwrap();
     let lines = file
-        .read_lines(LineRange { first, last }, limits, u64::MAX)
+        .read_lines(LineRange { first, last }, limits, u64::MAX, &|| false)
         .unwrap();
     assert_eq!(lines.digest, Some(Digest::of(content)));
     let shown: Vec<String> = lines
@@ -201,4 +201,35 @@ fn a_file_larger_than_the_buffer_is_read_alike() {
         lines(content.as_bytes(), 59_999, 60_000, limits),
         "59999:line 59998 60000:line 59999 | 60000 lines, 60000 CRLF, 0 LF, true"
     );
+}
+
+#[test]
+fn reading_stops_when_it_is_told_and_says_when_the_file_changed_meanwhile() {
+    let world = world();
+    let path = world.top.join("main/f");
+    fs::write(&path, "a\n".repeat(200_000)).unwrap();
+    let range = LineRange { first: 1, last: 1 };
+    let limits = LineLimits {
+        bytes: 10,
+        line_bytes: 10,
+    };
+    let asked = std::cell::Cell::new(0);
+    let read = |stop: &dyn Fn() -> bool| {
+        let file = open_with_head(&world.at("f")).unwrap();
+        let lines = file.read_lines(range, limits, u64::MAX, stop).unwrap();
+        (
+            lines.total,
+            lines.stopped,
+            lines.changed,
+            lines.digest.is_some(),
+        )
+    };
+    assert_eq!(read(&|| false), (200_000, false, false, true));
+    let after_one = || asked.replace(asked.get() + 1) > 0;
+    assert_eq!(read(&after_one), (65_536, true, false, false));
+    let growing = || {
+        fs::write(&path, "b\n").unwrap();
+        false
+    };
+    assert!(read(&growing).2);
 }

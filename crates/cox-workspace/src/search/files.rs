@@ -48,7 +48,7 @@ pub struct FileHits {
 pub fn find_files(query: &FileQuery, bounds: &Bounds<'_>) -> Result<FileHits, SearchError> {
     let glob = PathGlob::new(&query.glob)?;
     let found: Mutex<Vec<FileHit>> = Mutex::default();
-    let walked = walk(&query.under, Some(&glob), bounds, || {
+    let walked = walk(&query.under, Some(&glob), None, bounds, || {
         let found = &found;
         |entry: &ignore::DirEntry| {
             let modified = entry.metadata().ok().and_then(|meta| meta.modified().ok());

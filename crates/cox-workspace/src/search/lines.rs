@@ -29,8 +29,26 @@ pub struct LineQuery {
     pub glob: Option<String>,
     /// Lines of context on both sides.
     pub context: usize,
-    /// Matching lines in the short text.
+    /// Matching lines in the short text; rows of it for [`Show::Files`] and [`Show::Counts`].
     pub max_shown: usize,
+    /// Only files of this type, such as `rust`; see [`super::types`].
+    pub file_type: Option<String>,
+    /// Whether the pattern is searched across lines and `.` matches line breaks too.
+    pub multiline: bool,
+    /// What a row is.
+    pub show: Show,
+}
+
+/// What a row of the result is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    /// A line that matches.
+    #[default]
+    Lines,
+    /// A file with a match.
+    Files,
+    /// A file with a match, and how many of its lines do.
+    Counts,
 }
 
 /// What was found.
@@ -52,16 +70,23 @@ pub struct LineHits {
     pub hidden: usize,
     /// Files and folders that could not be read.
     pub failed: usize,
+    /// Binary files, which are not searched.
+    pub binary: usize,
+    /// Files searched in part, because a line of theirs (or, across lines, the file) is over [`MAX_HEAP`].
+    pub cut: usize,
 }
 
-/// Bytes of text kept of one search.
-const MAX_KEPT: usize = 64 << 20;
+/// Bytes kept of one search: text, and what is known of each row.
+const MAX_KEPT: usize = 32 << 20;
+
+/// Bytes that a row takes besides its text.
+const ROW: usize = size_of::<Row>();
 
 /// Bytes shown of one line; the rest is counted.
 const MAX_LINE: usize = 1000;
 
-/// Bytes that one line may take in memory; a file with a longer one is not searched to its end.
-const MAX_HEAP: usize = 256 << 20;
+/// Bytes that one line may take in memory on each thread; a file with a longer one is not searched to its end.
+pub const MAX_HEAP: usize = 64 << 20;
 
 /// Searches files for lines.
 ///
@@ -81,19 +106,42 @@ pub fn search_lines(
         .filter(|glob| !glob.is_empty())
         .map(PathGlob::new);
     let glob = glob.transpose()?;
-    let (matcher, across_lines) = matcher(&query.pattern)?;
+    let file_type = query
+        .file_type
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .map(super::types::only);
+    let file_type = file_type.transpose()?;
+    let (matcher, across_lines) = matcher(&query.pattern, query.multiline)?;
+    let context = match query.show {
+        Show::Lines => query.context,
+        Show::Files | Show::Counts => 0,
+    };
     let found: Mutex<Found> = Mutex::default();
-    let walked = walk(&query.under, glob.as_ref(), bounds, || {
-        let mut searcher = searcher(query.context, across_lines);
+    let walked = walk(&query.under, glob.as_ref(), file_type, bounds, || {
+        let mut searcher = searcher(context, across_lines);
         let matcher = matcher.clone();
         let found = &found;
         move |entry: &ignore::DirEntry| {
-            let mut file = InFile::default();
+            let mut file = InFile {
+                show: query.show,
+                ..InFile::default()
+            };
             let searched = searcher.search_path(&matcher, entry.path(), &mut file);
-            if searched.is_err() {
-                let mut found = lock(found);
-                found.failed += 1;
-            } else if file.matches > 0 && !file.is_binary {
+            if file.is_binary {
+                lock(found).binary += 1;
+                return;
+            }
+            match searched {
+                Ok(()) => {}
+                // What was found before the long line is worth having.
+                Err(error) if is_over_limit(&error) => lock(found).cut += 1,
+                Err(_) => {
+                    lock(found).failed += 1;
+                    return;
+                }
+            }
+            if file.matches > 0 {
                 lock(found).take(entry.path().to_owned(), file);
             }
         }
@@ -101,10 +149,18 @@ pub fn search_lines(
     let found = found
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut hits = render(found, query.max_shown, name);
+    let mut hits = match query.show {
+        Show::Lines => render(found, query.max_shown, name),
+        Show::Files | Show::Counts => render_files(found, query, name),
+    };
     hits.hidden = walked.hidden;
     hits.failed += walked.failed;
     Ok(hits)
+}
+
+/// Says whether a search failed because a line does not fit into the memory it may take. The searcher has no kind for it.
+fn is_over_limit(error: &io::Error) -> bool {
+    error.to_string().contains("allocation limit")
 }
 
 fn lock(found: &Mutex<Found>) -> std::sync::MutexGuard<'_, Found> {
@@ -114,16 +170,20 @@ fn lock(found: &Mutex<Found>) -> std::sync::MutexGuard<'_, Found> {
 }
 
 /// A pattern is searched line by line where that is the same, because it is faster.
-fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), SearchError> {
+fn matcher(pattern: &str, multiline: bool) -> Result<(RegexMatcher, bool), SearchError> {
     let builder = || {
         let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true);
+        builder.multi_line(true).dot_matches_new_line(multiline);
         builder
     };
     let bad = |error: grep_regex::Error| SearchError::Pattern {
         pattern: pattern.to_owned(),
         problem: error.to_string().trim().to_owned(),
     };
+    if multiline {
+        let across = builder().build(pattern).map_err(bad)?;
+        return Ok((across, true));
+    }
     let by_line = builder().line_terminator(Some(b'\n')).build(pattern);
     match by_line {
         Ok(matcher) => Ok((matcher, false)),
@@ -156,12 +216,14 @@ struct Found {
     matches: usize,
     not_kept: usize,
     failed: usize,
+    binary: usize,
+    cut: usize,
 }
 
 impl Found {
     fn take(&mut self, path: PathBuf, file: InFile) {
         self.matches += file.matches;
-        let size = file.text.len() + path.as_os_str().len() * (file.rows.len() + 1);
+        let size = file.size() + path.as_os_str().len() * (file.rows.len() + 1);
         if self.kept + size > MAX_KEPT {
             self.not_kept += file.matches;
             self.files.push((
@@ -182,6 +244,7 @@ impl Found {
 /// The rows of one file.
 #[derive(Default)]
 struct InFile {
+    show: Show,
     matches: usize,
     not_kept: usize,
     is_binary: bool,
@@ -198,6 +261,14 @@ enum Row {
 }
 
 impl InFile {
+    fn size(&self) -> usize {
+        self.text.len() + self.rows.len() * ROW
+    }
+
+    fn is_full(&self) -> bool {
+        self.size() > MAX_KEPT / 4
+    }
+
     fn push(&mut self, bytes: &[u8]) -> usize {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -223,7 +294,13 @@ impl Sink for &mut InFile {
         let first = found.line_number().unwrap_or(0);
         for (nth, line) in found.lines().enumerate() {
             self.matches += 1;
-            if self.text.len() > MAX_KEPT / 4 {
+            match self.show {
+                Show::Lines => {}
+                // One match is all that is asked for.
+                Show::Files => return Ok(false),
+                Show::Counts => continue,
+            }
+            if self.is_full() {
                 self.not_kept += 1;
                 continue;
             }
@@ -238,7 +315,7 @@ impl Sink for &mut InFile {
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
         debug_assert!(!matches!(context.kind(), SinkContextKind::Other));
-        if self.text.len() <= MAX_KEPT / 4 {
+        if !self.is_full() {
             let end = self.push(context.bytes());
             self.rows.push(Row::Context {
                 line: context.line_number().unwrap_or(0),
@@ -249,7 +326,9 @@ impl Sink for &mut InFile {
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        self.rows.push(Row::Break);
+        if !self.is_full() {
+            self.rows.push(Row::Break);
+        }
         Ok(true)
     }
 
@@ -310,6 +389,8 @@ fn render(mut found: Found, max_shown: usize, name: &dyn Fn(&Path) -> String) ->
         files: found.files.len(),
         not_kept: found.not_kept,
         failed: found.failed,
+        binary: found.binary,
+        cut: found.cut,
         shown_matches: written.min(max_shown),
         ..LineHits::default()
     };
@@ -322,4 +403,35 @@ fn render(mut found: Found, max_shown: usize, name: &dyn Fn(&Path) -> String) ->
         None => hits.shown = all,
     }
     hits
+}
+
+/// The files, without their lines.
+fn render_files(mut found: Found, query: &LineQuery, name: &dyn Fn(&Path) -> String) -> LineHits {
+    found.files.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut all = String::new();
+    let mut shown_end = 0;
+    let mut shown_matches = 0;
+    for (index, (path, file)) in found.files.iter().enumerate() {
+        all.push_str(&name(path));
+        if query.show == Show::Counts {
+            all.push_str(&format!(":{}", file.matches));
+        }
+        all.push('\n');
+        if index < query.max_shown {
+            shown_end = all.len();
+            shown_matches += file.matches;
+        }
+    }
+    let is_whole = shown_end == all.len();
+    LineHits {
+        shown: all[..shown_end].to_owned(),
+        all: (!is_whole).then_some(all),
+        matches: found.matches,
+        shown_matches,
+        files: found.files.len(),
+        failed: found.failed,
+        binary: found.binary,
+        cut: found.cut,
+        ..LineHits::default()
+    }
 }

@@ -54,6 +54,9 @@ fn query(top: &Path, pattern: &str) -> LineQuery {
         glob: None,
         context: 0,
         max_shown: 100,
+        file_type: None,
+        multiline: false,
+        show: Show::Lines,
     }
 }
 
@@ -71,6 +74,7 @@ fn lines_come_sorted_without_what_is_ignored_binary_or_denied() {
             shown_matches: 5,
             files: 4,
             hidden: 1,
+            binary: 1,
             ..LineHits::default()
         }
     );
@@ -234,4 +238,87 @@ fn a_search_that_is_cancelled_says_so() {
         find_files(&query, &bounds),
         Err(SearchError::Cancelled)
     ));
+}
+
+#[test]
+fn rows_are_lines_files_or_counts() {
+    let (top, _dir) = usual();
+    let shown = |show, max_shown| {
+        let query = LineQuery {
+            show,
+            max_shown,
+            ..query(&top, "needle")
+        };
+        let hits = search(&top, &query).unwrap();
+        (hits.shown, hits.all, hits.matches, hits.files)
+    };
+    assert_eq!(
+        shown(Show::Counts, 9),
+        (
+            ".hidden/x:1\na.rs:2\nlatin1:1\nsub/b.txt:1\n".to_owned(),
+            None,
+            5,
+            4
+        )
+    );
+    assert_eq!(
+        shown(Show::Files, 1),
+        (
+            ".hidden/x\n".to_owned(),
+            Some(".hidden/x\na.rs\nlatin1\nsub/b.txt\n".to_owned()),
+            4,
+            4
+        )
+    );
+}
+
+#[test]
+fn a_type_narrows_the_files_and_an_unknown_one_says_so() {
+    let (top, _dir) = usual();
+    let of_type = |name: &str| {
+        let query = LineQuery {
+            file_type: Some(name.to_owned()),
+            show: Show::Files,
+            ..query(&top, "needle|nothing")
+        };
+        search(&top, &query).map(|hits| hits.shown)
+    };
+    assert_eq!(of_type("rust").unwrap(), "a.rs\nsub/deep/c.rs\n");
+    assert_eq!(of_type("rs").unwrap(), "a.rs\nsub/deep/c.rs\n");
+    let error = of_type("rusty").unwrap_err().to_string();
+    assert!(error.starts_with("there is no file type `rusty`\nhint: some that there are: "));
+}
+
+#[test]
+fn multiline_lets_a_dot_cross_lines() {
+    let (top, _dir) = tree(&[("a", b"fn a(\n  x: u32,\n) {}\nfn b() {}\n")]);
+    let across = |multiline| {
+        let query = LineQuery {
+            multiline,
+            ..query(&top, r"fn a\(.*?\) \{")
+        };
+        search(&top, &query).unwrap().shown
+    };
+    assert_eq!(across(false), "");
+    assert_eq!(across(true), "a:1:fn a(\na:2:  x: u32,\na:3:) {}\n");
+}
+
+#[test]
+fn millions_of_empty_matches_are_counted_not_kept() {
+    let (top, _dir) = tree(&[("a", &b"\n".repeat(3_000_000))]);
+    let hits = search(&top, &query(&top, "^")).unwrap();
+    assert_eq!(hits.matches, 3_000_000);
+    assert!(hits.not_kept > 2_000_000, "{}", hits.not_kept);
+}
+
+#[test]
+fn binary_files_are_counted_and_a_line_over_the_limit_cuts_its_file() {
+    let (top, _dir) = tree(&[("b", b"needle\n\0\n"), ("c", b"\0")]);
+    let hits = search(&top, &query(&top, "needle")).unwrap();
+    assert_eq!((hits.matches, hits.binary), (0, 2));
+    let mut long = b"needle first\n".to_vec();
+    long.resize(lines::MAX_HEAP + 100, b'x');
+    let (top, _dir) = tree(&[("long", &long)]);
+    let hits = search(&top, &query(&top, "needle")).unwrap();
+    assert_eq!((hits.matches, hits.cut, hits.failed), (1, 1, 0));
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder, WalkState, types::Types};
 
 use super::{Bounds, SearchError};
 
@@ -26,6 +26,7 @@ pub(super) struct Walked {
 pub(super) fn walk<V>(
     under: &Path,
     glob: Option<&PathGlob>,
+    file_type: Option<Types>,
     bounds: &Bounds<'_>,
     make_visitor: impl Fn() -> V + Sync,
 ) -> Result<Walked, SearchError>
@@ -35,7 +36,8 @@ where
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(MAX_THREADS);
-    let walker = WalkBuilder::new(under)
+    let mut walker = WalkBuilder::new(under);
+    walker
         .hidden(false)
         .parents(true)
         .ignore(true)
@@ -46,8 +48,11 @@ where
         .require_git(false)
         .follow_links(false)
         .threads(threads)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-        .build_parallel();
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    if let Some(types) = file_type {
+        walker.types(types);
+    }
+    let walker = walker.build_parallel();
     let (hidden, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let stopped = AtomicBool::new(false);
     walker.run(|| {
