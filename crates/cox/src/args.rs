@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Check that everything that cox needs is there
     Doctor(Doctor),
+    /// Say what would become of a call, and which rules there are
+    Permissions(Permissions),
     /// Watch a scripted model repair a small repository with the real tools
     Demo,
     /// Print a completion script for a shell
@@ -264,6 +266,37 @@ pub(crate) enum ConfigCommand {
 impl Args {
     /// Returns the settings that were given as flags, as key and text.
     pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+/// `cox permissions`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Permissions {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: PermissionsCommand,
+}
+
+/// What `cox permissions` may do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PermissionsCommand {
+    /// Judge a shell line, or a use of a tool, without running it
+    Test(PermissionsTest),
+    /// Print every rule with where it comes from
+    List,
+}
+
+/// `cox permissions test`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PermissionsTest {
+    /// The shell line
+    #[arg(value_name = "LINE", conflicts_with = "tool", allow_hyphen_values = true)]
+    pub(crate) line: Option<String>,
+    /// A tool, such as `edit`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// What the tool is used on: a path, a URL or another subject
+    #[arg(long, value_name = "PATH", requires = "tool")]
+    pub(crate) path: Option<String>,
+}
+
         let global = &self.global;
         let mut given = Vec::new();
         let mut push = |key, value: &Option<String>| {

@@ -84,6 +84,9 @@ fn dispatch(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         }
         Some(Command::Config(config)) => commands::config::config(config, args, printer),
         Some(Command::Doctor(doctor)) => commands::doctor::doctor(doctor, args, printer),
+        Some(Command::Permissions(permissions)) => {
+            commands::permissions::permissions(permissions, args, printer)
+        }
         Some(Command::Demo) => commands::demo::demo(args, printer),
         Some(Command::Completions { shell }) => {
             Ok(commands::shell_files::completions(*shell, printer))

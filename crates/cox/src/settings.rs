@@ -3,6 +3,7 @@
 //! The only place that reads environment variables, the current folder and TOML. Defaults are the lowest layer, then the
 //! person's file, the project's file, `COX_…` variables and flags. A project file sets only what a repository may decide.
 
+pub(crate) mod claude_rules;
 pub(crate) mod environment;
 pub(crate) mod places;
 pub(crate) mod providers;
@@ -16,6 +17,7 @@ use crate::{
     args::{Args, split_rules},
     exit::Failure,
     settings::{
+        claude_rules::Imported,
         environment::Environment,
         places::Places,
         providers::ProviderSettings,
@@ -40,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) warnings: Vec<String>,
     /// Every value with its origin.
     pub(crate) merged: Merged,
+    /// The rules of `.claude/settings.json`, the person's and the project's.
+    pub(crate) imported: Imported,
 }
 
 impl Settings {
@@ -71,11 +75,17 @@ impl Settings {
 
         let mut warnings = merged.warnings.clone();
         warnings.extend(unknown);
+        let imported = match merged.get("permissions.import_claude_settings") {
+            Some(setting) if setting.value == Value::Boolean(false) => Imported::default(),
+            _ => claude_rules::import(&places),
+        };
+        warnings.extend(imported.warnings.iter().cloned());
         let settings = Self {
             places,
             environment,
             warnings,
             merged,
+            imported,
         };
         settings.refuse_bypass_from_elsewhere()?;
         Ok(settings)

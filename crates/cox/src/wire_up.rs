@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use cox_extensions::Instructions;
-use cox_permission::{ApprovalPolicy, Mode, RuleSet, RuleSource};
+use cox_permission::{ApprovalPolicy, Examples, Mode, RuleSet, RuleSource};
 use cox_protocol::{Money, SessionId};
 use cox_session::{Approver, Limits, SessionSpec};
 use cox_store::{Clock, Home};
@@ -181,7 +181,7 @@ fn resumed(settings: &Settings, run: &Run) -> Result<Option<SessionId>, Failure>
     }
 }
 
-fn mode(settings: &Settings) -> Mode {
+pub(crate) fn mode(settings: &Settings) -> Mode {
     match settings.text("permissions.mode") {
         "plan" => Mode::Plan,
         "auto" => Mode::Auto,
@@ -196,23 +196,41 @@ fn mode(settings: &Settings) -> Mode {
 ///
 /// A failure names the rule and its place; a usage failure when it came by flag.
 pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
-    let sources = |key: &str| -> Vec<RuleSource> {
-        settings
-            .merged
-            .list(key)
-            .into_iter()
-            .map(|(text, origin)| RuleSource {
-                text: text.to_owned(),
+    let anchors = settings.places.anchors();
+    let sources = |key: &str, imported: &[RuleSource]| -> Vec<RuleSource> {
+        let own = settings.merged.records(key).into_iter();
+        let own = own.filter_map(|(entry, origin)| {
+            Some(RuleSource {
+                text: rule_text(entry)?.to_owned(),
                 origin: origin.to_owned(),
             })
-            .collect()
+        });
+        own.chain(imported.iter().cloned()).collect()
     };
     let (deny, ask, allow) = (
-        sources("permissions.deny"),
-        sources("permissions.ask"),
-        sources("permissions.allow"),
+        sources("permissions.deny", &imported.deny),
+        sources("permissions.ask", &imported.ask),
+        sources("permissions.allow", &imported.allow),
     );
-    RuleSet::compile(deny, ask, allow, &settings.places.anchors()).map_err(|error| {
+    let compiled = RuleSet::compile(deny, ask, allow, &anchors).and_then(|rules| {
+        for key in ["permissions.deny", "permissions.ask", "permissions.allow"] {
+            for (entry, origin) in settings.merged.records(key) {
+                let Some(text) = rule_text(entry) else { continue };
+                let source = RuleSource {
+                    text: text.to_owned(),
+                    origin: origin.to_owned(),
+                };
+                let examples = Examples {
+                    matches: texts(entry, "match"),
+                    not_matches: texts(entry, "not_match"),
+                    allows: key == "permissions.allow",
+                };
+                examples.check(&source, &anchors)?;
+            }
+        }
+        Ok(rules)
+    });
+    compiled.map_err(|error| {
         let exit = if error.rule.origin.starts_with("--") {
             Exit::Usage
         } else {
@@ -225,7 +243,39 @@ pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
     })
 }
 
-fn roots(settings: &Settings) -> Roots {
+/// Returns the rule of an entry, with or without examples.
+fn rule_text(entry: &layered_config::Value) -> Option<&str> {
+    entry.as_str().or_else(|| entry.get("rule")?.as_str())
+}
+
+fn texts(entry: &layered_config::Value, key: &str) -> Vec<String> {
+    let list = entry.get(key).and_then(|list| list.as_array());
+    let texts = list.into_iter().flatten().filter_map(|text| text.as_str());
+    texts.map(str::to_owned).collect()
+}
+
+/// Returns, for each rule that names a tool that there is not, what is wrong and which tool is near.
+pub(crate) fn rules_without_a_tool(rules: &RuleSet) -> Vec<String> {
+    let tools = cox_tools::builtin::builtin();
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.spec().name).collect();
+    names.extend(["edit", "read", "bash", "web_fetch"]);
+    rules
+        .unknown_tools(&names)
+        .into_iter()
+        .map(|(rule, near)| {
+            let hint = near.map_or_else(String::new, |near| {
+                format!("\nhint: did you mean `{near}`?")
+            });
+            format!(
+                "{}: the rule `{}` names a tool that there is not{hint}",
+                rule.origin.escape_debug(),
+                rule.text.escape_debug()
+            )
+        })
+        .collect()
+}
+
+pub(crate) fn roots(settings: &Settings) -> Roots {
     let places = &settings.places;
     let mut folders = vec![places.root.clone()];
     let extra = settings.merged.list("sandbox.writable");
@@ -254,6 +304,7 @@ fn limits(settings: &Settings) -> Limits {
         .number("budget.session_usd")
         .unwrap_or_default();
     Limits {
+    let imported = &settings.imported;
         max_turns: u32::try_from(count("core.max_turns")).unwrap_or(u32::MAX),
         parallel_tools: size("core.parallel_tools"),
         visible_bytes: size("context.tool_output_visible_bytes"),

@@ -59,16 +59,17 @@ impl Merged {
         let Some(setting) = self.get(key) else {
             return Vec::new();
         };
-        let entries = setting
-            .value
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
-        let places = setting.item_origins.iter().map(String::as_str);
-        entries
-            .zip(places.chain(std::iter::repeat(setting.origin.as_str())))
+        entries_of(setting)
+            .filter_map(|(entry, origin)| Some((entry.as_str()?, origin)))
             .collect()
+    }
+
+    /// Returns the entries of a list, tables among them, each with where it came from; none if there is no such list.
+    pub fn records(&self, key: &str) -> Vec<(&Value, &str)> {
+        self.settings
+            .get(key)
+            .map(|setting| entries_of(setting).collect())
+            .unwrap_or_default()
     }
 
     /// Returns the names that stand directly under a section, sorted: for `providers` every provider that has a key.
@@ -89,6 +90,12 @@ impl Merged {
             .iter()
             .map(|(key, setting)| (key.as_str(), setting))
     }
+}
+
+fn entries_of(setting: &Setting) -> impl Iterator<Item = (&Value, &str)> {
+    let places = setting.item_origins.iter().map(String::as_str);
+    let entries = setting.value.as_array().into_iter().flatten();
+    entries.zip(places.chain(std::iter::repeat(setting.origin.as_str())))
 }
 
 /// Merges layers, weakest first.
@@ -249,7 +256,7 @@ fn put(merged: &mut Merged, spec: &KeySpec, layer_trust: Trust, entry: Entry) {
         origin: entry.origin,
         item_origins: entry.item_origins,
     };
-    if spec.kind == Kind::AddedList
+    if spec.kind.is_added()
         && let Some(below) = merged.settings.remove(&key)
         && let (Value::Array(mut entries), Value::Array(added)) =
             (below.value, setting.value.clone())

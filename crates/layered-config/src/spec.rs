@@ -40,6 +40,13 @@ pub enum Kind {
     List,
     /// A list of texts; a stronger layer adds to it.
     AddedList,
+    /// A list of texts, any of which may be a table instead; a stronger layer adds to it.
+    AddedRecords {
+        /// The key of such a table under which the text stands.
+        text: &'static str,
+        /// The other keys that it may have, each a list of texts.
+        lists: &'static [&'static str],
+    },
     /// Anything, tables included; a stronger layer replaces it whole.
     Any,
 }
@@ -101,10 +108,12 @@ impl Kind {
                     .parse()
                     .map_err(|_| self.expected())?,
             ),
-            Self::List | Self::AddedList if text.trim_start().starts_with('[') => {
+            Self::List | Self::AddedList | Self::AddedRecords { .. }
+                if text.trim_start().starts_with('[') =>
+            {
                 read_toml_value(text).ok_or_else(|| self.expected())?
             }
-            Self::List | Self::AddedList => Value::Array(
+            Self::List | Self::AddedList | Self::AddedRecords { .. } => Value::Array(
                 text.split(',')
                     .map(str::trim)
                     .filter(|entry| !entry.is_empty())
@@ -136,9 +145,17 @@ impl Kind {
             (Self::List | Self::AddedList, Value::Array(entries)) => {
                 entries.iter().all(Value::is_str)
             }
+            (Self::AddedRecords { text, lists }, Value::Array(entries)) => {
+                entries.iter().all(|entry| is_record(entry, text, lists))
+            }
             _ => false,
         };
         if fits { Ok(()) } else { Err(self.expected()) }
+    }
+
+    /// Says whether a stronger layer adds to the list instead of replacing it.
+    pub fn is_added(&self) -> bool {
+        matches!(self, Self::AddedList | Self::AddedRecords { .. })
     }
 
     fn expected(&self) -> String {
@@ -153,8 +170,33 @@ impl Kind {
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Switch => "`true` or `false`".to_owned(),
             Self::List | Self::AddedList => "a list of strings".to_owned(),
+            Self::AddedRecords { text, lists } => {
+                let lists: Vec<String> = lists.iter().map(|key| format!("{key} = […]")).collect();
+                format!(
+                    "a list of strings, or of tables such as `{{ {text} = \"…\", {} }}`",
+                    lists.join(", ")
+                )
+            }
             Self::Any => "a TOML value".to_owned(),
         }
+    }
+}
+
+fn is_record(entry: &Value, text: &str, lists: &[&str]) -> bool {
+    let is_texts = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|entries| entries.iter().all(Value::is_str))
+    };
+    match entry {
+        Value::String(_) => true,
+        Value::Table(table) => {
+            table.get(text).is_some_and(Value::is_str)
+                && table.iter().all(|(key, value)| {
+                    key == text || lists.contains(&key.as_str()) && is_texts(value)
+                })
+        }
+        _ => false,
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn refusal(spec: &KeySpec, value: &Value, below: Option<&Value>) -> O
 
 fn is_narrower(kind: Kind, value: &Value, below: Option<&Value>) -> bool {
     match kind {
-        Kind::AddedList => true,
+        Kind::AddedList | Kind::AddedRecords { .. } => true,
         Kind::Switch => {
             value.as_bool() == Some(false) || below.and_then(Value::as_bool) == Some(true)
         }

@@ -150,7 +150,7 @@ fn config_page() -> String {
 fn setting_row(setting: &Setting, page: &mut String) {
     let key = setting.key.replace('*', "NAME");
     let project = match setting.project {
-        Project::Yes | Project::NarrowOnly if setting.kind == Kind::AddedList => "may add",
+        Project::Yes | Project::NarrowOnly if setting.kind.is_added() => "may add",
         Project::Yes => "may set",
         Project::NarrowOnly => "may narrow",
         Project::No => "no",
@@ -189,5 +189,8 @@ fn kind_words(kind: Kind) -> String {
         Kind::List => "list of texts".to_owned(),
         Kind::Any => "anything".to_owned(),
         Kind::AddedList => "list of texts, added to the layers below".to_owned(),
+        Kind::AddedRecords { .. } => {
+            "list of texts or tables, added to the layers below".to_owned()
+        }
     }
 }

@@ -22,6 +22,12 @@ pub(crate) struct Setting {
     pub(crate) help: &'static str,
 }
 
+/// A list of permission rules, each with or without examples.
+const RULES: Kind = Kind::AddedRecords {
+    text: "rule",
+    lists: &["match", "not_match"],
+};
+
 const MODES: &[&str] = &["plan", "default", "auto", "bypass"];
 
 /// Every setting outside the provider tables, in the order they are shown.
@@ -147,7 +153,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "permissions.allow",
-        kind: Kind::AddedList,
+        kind: RULES,
         default: "[]",
         flag: Some("--allowed-tools"),
         project: Project::No,
@@ -155,7 +161,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "permissions.ask",
-        kind: Kind::AddedList,
+        kind: RULES,
         default: "[]",
         flag: None,
         project: Project::Yes,
@@ -163,11 +169,19 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "permissions.deny",
-        kind: Kind::AddedList,
+        kind: RULES,
         default: "[\"Read(~/.ssh/**)\", \"Read(~/.aws/**)\", \"Bash(rm -rf /*)\"]",
         flag: None,
         project: Project::Yes,
         help: "rules that deny; they outrank everything",
+    },
+    Setting {
+        key: "permissions.import_claude_settings",
+        kind: Kind::Switch,
+        default: "true",
+        flag: None,
+        project: Project::No,
+        help: "whether the rules of `.claude/settings.json` count, yours and the project's",
     },
     Setting {
         key: "sandbox.mode",
