@@ -48,7 +48,11 @@ fn main() -> ExitCode {
         ));
     }));
     std::panic::catch_unwind(|| cox(&arguments))
-        .unwrap_or(Exit::Error)
+        .unwrap_or_else(|_| {
+            let failure = Failure::error("cox failed in a way it should not");
+            // For people the hook has told it.
+            tell_in_json(&wanted_format(&arguments), &failure)
+        })
         .into()
 }
 
@@ -111,28 +115,34 @@ fn not_understood(error: &clap::Error, arguments: &[OsString]) -> Exit {
     let first = text.split("\n\n").next().unwrap_or(&text);
     let message = first.strip_prefix("error: ").unwrap_or(first).trim_end();
     let failure = Failure::usage(message);
-    let told = match wanted_format(arguments) {
-        Wanted::Text => {
-            printer.note(&text);
-            Ok(())
-        }
+    let wanted = wanted_format(arguments);
+    if wanted == Wanted::Text {
+        printer.note(&text);
+    }
+    tell_in_json(&wanted, &failure)
+}
+
+/// Tells a failure to a program that wanted JSON, and returns how the process ends.
+fn tell_in_json(wanted: &Wanted, failure: &Failure) -> Exit {
+    let printer = Printer {
+        json: true,
+        verbose: false,
+    };
+    let told = match wanted {
+        Wanted::Text => Ok(()),
         Wanted::Document => {
-            Printer {
-                json: true,
-                ..printer
-            }
-            .failure(&failure);
+            printer.failure(failure);
             Ok(())
         }
         Wanted::Result(OutputFormat::StreamJson) => {
-            printer.json_line(&Outcome::new().document_of_failure(&failure).to_string())
+            printer.json_line(&Outcome::new().document_of_failure(failure).to_string())
         }
-        Wanted::Result(_) => printer.document(&Outcome::new().document_of_failure(&failure)),
+        Wanted::Result(_) => printer.document(&Outcome::new().document_of_failure(failure)),
     };
     if told.is_err() {
-        printer.note(&text);
+        printer.note(&format!("error: {failure}"));
     }
-    Exit::Usage
+    failure.exit
 }
 
 /// What a command line that could not be read wanted on stdout.

@@ -1,6 +1,10 @@
 //! From settings to an open session: everything a session depends on is chosen here.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use cox_extensions::Instructions;
 use cox_permission::{ApprovalPolicy, Examples, Mode, RuleSet, RuleSource};
@@ -172,7 +176,9 @@ fn resumed(settings: &Settings, run: &Run) -> Result<Option<SessionId>, Failure>
     if !run.continue_last {
         return Ok(None);
     }
-    match cox_store::latest_for(&home, &settings.places.cwd)? {
+    // A session records its folder as text.
+    let cwd = settings.places.cwd.to_string_lossy().into_owned();
+    match cox_store::latest_for(&home, Path::new(&cwd))? {
         Some(id) => Ok(Some(id)),
         None => Err(Failure::error(format!(
             "there is no session of {} to continue\nhint: `cox sessions` lists those of other folders",

@@ -86,14 +86,19 @@ fn path(args: &Args, printer: Printer) -> Result<Exit, Failure> {
     let project = places.project_file();
     Ok(crate::printed(if printer.json {
         printer.document(&json!({
-            "user": { "path": user, "exists": user.exists() },
-            "project": project.as_ref().map(|path| json!({ "path": path, "exists": path.exists() })),
+            "user": place(&user),
+            "project": project.as_deref().map(place),
         }))
     } else {
         let mut lines = vec![describe("user", &user)];
         lines.extend(project.as_deref().map(|path| describe("project", path)));
         printer.result(&lines.join("\n"))
     }))
+}
+
+/// Returns a path as JSON, which holds text alone: bytes that are no UTF-8 are replaced.
+fn place(path: &std::path::Path) -> Value {
+    json!({ "path": path.to_string_lossy(), "exists": path.exists() })
 }
 
 fn describe(whose: &str, path: &std::path::Path) -> String {
@@ -110,7 +115,7 @@ fn set(key: &str, value: &str, args: &Args, printer: Printer) -> Result<Exit, Fa
     settings::set(&places, key, value)?;
     let file = places.user_file();
     Ok(crate::printed(if printer.json {
-        printer.document(&json!({ "key": key, "value": value, "path": file }))
+        printer.document(&json!({ "key": key, "value": value, "path": file.to_string_lossy() }))
     } else {
         printer.note(&format!("{}: `{key}` is set", places.short(&file)));
         Ok(())

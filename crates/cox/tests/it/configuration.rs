@@ -292,6 +292,29 @@ fn a_home_that_cannot_be_one_is_named() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_no_text_is_a_folder_like_any_other() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let model =
+        testkit::FakeModel::start([testkit::Answer::text("One."), testkit::Answer::text("Two.")]);
+    let cox = Cox::with_model(&model);
+    let odd = cox.work.path().join(std::ffi::OsStr::from_bytes(b"a\xff"));
+    std::fs::create_dir_all(odd.join(".git")).unwrap();
+    let run = |args: &[&str]| {
+        let output = cox.command(args).current_dir(&odd).output().unwrap();
+        let stdout = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        (output.status.code(), stdout.is_ok())
+    };
+    assert_eq!(run(&["config", "path", "--json"]), (Some(0), true));
+    assert!(run(&["doctor", "--json", "--provider", "local"]).1);
+    assert_eq!(run(&["run", "first", "--json"]), (Some(0), true));
+    assert_eq!(
+        run(&["run", "second", "--continue", "--json"]),
+        (Some(0), true)
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_current_folder_that_is_gone_matters_only_to_those_who_need_it() {
