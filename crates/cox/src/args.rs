@@ -71,16 +71,18 @@ pub(crate) enum Command {
     Run(Run),
     /// Print an archived output again
     Expand(Expand),
+    /// List the tools, or run one without a session
+    Tool(Tool),
     /// List sessions, show one, or search them
     Sessions(Sessions),
     /// Show what was used and what it cost
     Stats(Stats),
     /// Show and change the configuration
     Config(Config),
-    /// Check that everything that cox needs is there
-    Doctor(Doctor),
     /// Say what would become of a call, and which rules there are
     Permissions(Permissions),
+    /// Check that everything that cox needs is there
+    Doctor(Doctor),
     /// Watch a scripted model repair a small repository with the real tools
     Demo,
     /// Print a completion script for a shell
@@ -185,6 +187,32 @@ pub(crate) struct Expand {
     pub(crate) lines: Option<String>,
 }
 
+/// `cox tool`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Tool {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: ToolCommand,
+}
+
+/// What `cox tool` may do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolCommand {
+    /// List the tools with what they do
+    List,
+    /// Run one tool as a session would, and print its result
+    Run {
+        /// The tool, such as `read`
+        name: String,
+        /// Its arguments as a JSON object; `-` reads them from stdin
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        input: String,
+        /// Rules to allow in this run, such as `Edit,Bash(cargo test:*)`; may be repeated
+        #[arg(long, value_name = "RULES")]
+        allowed_tools: Vec<String>,
+    },
+}
+
 /// `cox sessions`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Sessions {
@@ -238,34 +266,6 @@ pub(crate) struct Config {
     pub(crate) command: ConfigCommand,
 }
 
-/// What `cox config` may do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Print every key with its value
-    Show {
-        /// Say where each value comes from
-        #[arg(long)]
-        sources: bool,
-    },
-    /// Print the value of a key
-    Get {
-        /// The key, such as `core.max_turns`
-        key: String,
-    },
-    /// Set a key in your configuration file, keeping its comments
-    Set {
-        /// The key, such as `core.provider`
-        key: String,
-        /// The value; lists as `["a", "b"]`
-        value: String,
-    },
-    /// Print where the configuration files lie
-    Path,
-}
-
-impl Args {
-    /// Returns the settings that were given as flags, as key and text.
-    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
 /// `cox permissions`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Permissions {
@@ -297,6 +297,34 @@ pub(crate) struct PermissionsTest {
     pub(crate) path: Option<String>,
 }
 
+/// What `cox config` may do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every key with its value
+    Show {
+        /// Say where each value comes from
+        #[arg(long)]
+        sources: bool,
+    },
+    /// Print the value of a key
+    Get {
+        /// The key, such as `core.max_turns`
+        key: String,
+    },
+    /// Set a key in your configuration file, keeping its comments
+    Set {
+        /// The key, such as `core.provider`
+        key: String,
+        /// The value; lists as `["a", "b"]`
+        value: String,
+    },
+    /// Print where the configuration files lie
+    Path,
+}
+
+impl Args {
+    /// Returns the settings that were given as flags, as key and text.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
         let global = &self.global;
         let mut given = Vec::new();
         let mut push = |key, value: &Option<String>| {
@@ -319,14 +347,14 @@ pub(crate) struct PermissionsTest {
 
     /// Returns the rules that were given with `--allowed-tools`.
     pub(crate) fn allowed_tools(&self) -> Vec<String> {
-        match &self.command {
-            Some(Command::Run(run)) => run
-                .allowed_tools
-                .iter()
-                .flat_map(|text| split_rules(text))
-                .collect(),
-            _ => Vec::new(),
-        }
+        let texts = match &self.command {
+            Some(Command::Run(run)) => &run.allowed_tools,
+            Some(Command::Tool(Tool {
+                command: ToolCommand::Run { allowed_tools, .. },
+            })) => allowed_tools,
+            _ => return Vec::new(),
+        };
+        texts.iter().flat_map(|text| split_rules(text)).collect()
     }
 }
 

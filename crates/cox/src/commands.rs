@@ -11,4 +11,5 @@ pub(crate) mod run;
 pub(crate) mod sessions;
 pub(crate) mod shell_files;
 pub(crate) mod stats;
+pub(crate) mod tool;
 pub(crate) mod write_sets;

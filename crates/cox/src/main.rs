@@ -80,6 +80,7 @@ fn dispatch(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         Some(Command::Expand(expand)) => {
             commands::expand::expand(expand, &settings::home(args)?, printer)
         }
+        Some(Command::Tool(tool)) => commands::tool::tool(tool, args, printer),
         Some(Command::Sessions(sessions)) => {
             commands::sessions::sessions(sessions, &settings::home(args)?, printer)
         }
@@ -87,10 +88,10 @@ fn dispatch(args: &Args, printer: Printer) -> Result<Exit, Failure> {
             commands::stats::stats(stats, &settings::home(args)?, printer)
         }
         Some(Command::Config(config)) => commands::config::config(config, args, printer),
-        Some(Command::Doctor(doctor)) => commands::doctor::doctor(doctor, args, printer),
         Some(Command::Permissions(permissions)) => {
             commands::permissions::permissions(permissions, args, printer)
         }
+        Some(Command::Doctor(doctor)) => commands::doctor::doctor(doctor, args, printer),
         Some(Command::Demo) => commands::demo::demo(args, printer),
         Some(Command::Completions { shell }) => {
             Ok(commands::shell_files::completions(*shell, printer))

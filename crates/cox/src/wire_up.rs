@@ -87,6 +87,25 @@ pub(crate) fn session(settings: &Settings, run: &Run) -> Result<SessionSpec, Fai
     Ok(spec)
 }
 
+/// Returns what a single call outside a session works with. There is no model; a configured key is redacted all the same.
+///
+/// # Errors
+///
+/// A failure that names the rule or the folder that is wrong.
+pub(crate) fn without_model(settings: &Settings) -> Result<SessionSpec, Failure> {
+    let nobody = llm::scripted::Scripted::new([]).with_model("none");
+    let mut spec = around(settings, Arc::new(nobody))?;
+    let key = settings
+        .provider(settings.text("core.provider"))
+        .ok()
+        .and_then(|configured| configured.api_key_env)
+        .and_then(|variable| settings.environment.text(&variable));
+    spec.secrets = key
+        .map(|key| vec![key.trim().to_owned()])
+        .unwrap_or_default();
+    Ok(spec)
+}
+
 /// Returns what a session with this provider is opened with.
 ///
 /// # Errors

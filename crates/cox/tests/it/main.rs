@@ -12,4 +12,5 @@ mod demo;
 mod harness;
 mod kill;
 mod run;
+mod tool;
 mod write_sets;

@@ -319,17 +319,33 @@ fn a_reader_that_leaves_ends_the_run_without_a_panic() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"));
 }
 
+/// A picture of one pixel.
+const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
+\0\0\0\x0AIDAT\x78\xDA\x63\x60\0\0\0\x02\0\x01\xE5\x27\xDE\xFC\0\0\0\0IEND\xAE\x42\x60\x82";
+
+#[test]
+fn an_image_that_is_cut_off_is_refused_before_any_request() {
+    let model = FakeModel::start([]);
+    let cox = Cox::with_model(&model);
+    cox.work.write("cut.png", &DOT[..40]);
+    let ran = cox.run(&["run", "-p", "x", "--image", "cut.png"]);
+    assert_eq!(ran.code, 5, "{ran}");
+    let begins = "error: the image cut.png begins as image/png but is damaged or cut off: ";
+    assert!(ran.stderr.starts_with(begins), "{ran}");
+    assert!(model.requests().is_empty());
+}
+
 #[test]
 fn an_image_goes_with_the_prompt() {
     let model = FakeModel::start([Answer::text("A dot.")]);
     let cox = Cox::with_model(&model);
-    cox.work.write("dot.png", b"\x89PNG\r\n\x1a\nrest");
+    cox.work.write("dot.png", DOT);
     let ran = cox.run(&["run", "-p", "what is it?", "--image", "dot.png"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "A dot.\n"), "{ran}");
     assert!(
         model.requests()[0]
             .text
-            .contains("data:image/png;base64,iVBORw0KGgpyZXN0")
+            .contains("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB")
     );
 }
 
