@@ -55,14 +55,7 @@ impl WriteSets {
     pub fn begin(&self, bytes: &[u8], durable: bool) -> Result<OpenRecord, StoreError> {
         let folder = self.home.write_sets_dir();
         let path = folder.join(format!("{}.json", ArchiveId::generate()));
-        let file = match put(&path, bytes, durable) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                private_dir(&folder)?;
-                put(&path, bytes, durable)
-            }
-            other => other,
-        }
-        .map_err(|error| StoreError::io("write", &path, error))?;
+        let file = put(&path, bytes, durable)?;
         Ok(OpenRecord { path, file })
     }
 
@@ -96,8 +89,7 @@ impl OpenRecord {
     ///
     /// [`StoreError::Io`] when the disk is full or may not be written.
     pub fn rewrite(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file = put(&self.path, bytes, true)
-            .map_err(|error| StoreError::io("write", &self.path, error))?;
+        self.file = put(&self.path, bytes, true)?;
         Ok(())
     }
 
@@ -118,8 +110,28 @@ impl LeftRecord {
     }
 }
 
+/// Times a record is written again when its part was taken away.
+const ATTEMPTS: usize = 16;
+
+/// Puts a locked record at a path. Somebody who looks for what was left behind may take an unlocked part for that, in the
+/// instant before it is locked, and remove it: then it is written again.
+fn put(path: &Path, bytes: &[u8], durable: bool) -> Result<File, StoreError> {
+    let mut attempt = 1;
+    loop {
+        match put_once(path, bytes, durable) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < ATTEMPTS => {
+                attempt += 1;
+                if let Some(folder) = path.parent() {
+                    private_dir(folder)?;
+                }
+            }
+            other => return other.map_err(|error| StoreError::io("write", path, error)),
+        }
+    }
+}
+
 /// Writes a locked file under another name and renames it: it is visible only when it is whole and locked.
-fn put(path: &Path, bytes: &[u8], durable: bool) -> io::Result<File> {
+fn put_once(path: &Path, bytes: &[u8], durable: bool) -> io::Result<File> {
     let part = path.with_extension("part");
     let mut file = private_file(&part, OpenOptions::new().write(true))?;
     let written = file
@@ -160,7 +172,10 @@ fn take(path: &Path) -> Result<Option<LeftRecord>, StoreError> {
         .and_then(|name| name.strip_suffix(".json"))
         .and_then(|id| id.parse().ok());
     let Some(id) = id else { return Ok(None) };
-    // Its owner may have ended between the listing and the lock.
+    // Its owner may have put another record in its place, or ended, before the lock was ours.
+    if !still_at(&file, path) {
+        return Ok(None);
+    }
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(failed)?,
@@ -171,6 +186,21 @@ fn take(path: &Path) -> Result<Option<LeftRecord>, StoreError> {
         path: path.to_owned(),
         _lock: file,
     }))
+}
+
+/// Says whether an open file is the one that stands at a path.
+#[cfg(unix)]
+fn still_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn still_at(_file: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 #[cfg(test)]
@@ -197,6 +227,33 @@ mod tests {
         assert!(sets.left().unwrap().is_empty());
         let files = fs::read_dir(dir.path().join("home/write-sets")).unwrap();
         assert_eq!(files.count(), 0);
+    }
+
+    #[test]
+    fn a_record_that_is_worked_on_is_never_taken_for_one_that_was_left() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let sets = WriteSets::new(Home::new(dir.path()));
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                let mut found = 0;
+                while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                    found += sets.left().unwrap().len();
+                }
+                found
+            });
+            let made: Vec<Result<(), StoreError>> = (0..50)
+                .map(|_| {
+                    let mut record = sets.begin(b"one", false)?;
+                    record.rewrite(b"two")?;
+                    record.end();
+                    Ok(())
+                })
+                .collect();
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+            made.into_iter().for_each(|made| made.unwrap());
+            assert_eq!(looks.join().unwrap(), 0);
+        });
     }
 
     #[test]

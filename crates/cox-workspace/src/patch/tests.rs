@@ -314,12 +314,20 @@ fn changes() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_patch_panics(lines in prop::collection::vec(patch_line(), 0..14), content: Vec<u8>) {
+    fn no_patch_panics_or_changes_more_than_its_places(lines in prop::collection::vec(patch_line(), 0..14), content: Vec<u8>) {
         if let Ok(patch) = Patch::parse(&lines.join("\n")) {
             for operation in &patch.operations {
-                if let Action::Update { hunks, .. } = &operation.action {
-                    drop(apply(&content, hunks));
-                    drop(apply(b"a\nb\r\na\n", hunks));
+                let Action::Update { hunks, .. } = &operation.action else { continue };
+                for file in [content.as_slice(), b"a\nb\r\na\n"] {
+                    let Ok(patched) = apply(file, hunks) else { continue };
+                    // Every byte outside the changed places stays.
+                    let (mut before, mut after) = (0, 0);
+                    for place in &patched.places {
+                        prop_assert_eq!(&file[before..place.old.start], &patched.bytes[after..place.new.start]);
+                        before = place.old.end;
+                        after = place.new.end;
+                    }
+                    prop_assert_eq!(&file[before..], &patched.bytes[after..]);
                 }
             }
         }
