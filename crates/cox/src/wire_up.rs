@@ -75,10 +75,8 @@ pub(crate) fn session(settings: &Settings, run: &Run) -> Result<SessionSpec, Fai
     let provider = connect(&configured, &model, key)?;
     let resume = resumed(settings, run)?;
     let mut spec = around(settings, provider)?;
-    spec.price = llm::catalog::price_of(&configured.name, &model);
-    spec.secrets = key
-        .map(|key| vec![key.trim().to_owned()])
-        .unwrap_or_default();
+    spec.price = price(&configured, &model);
+    spec.secrets = keys(settings);
     spec.resume = resume;
     // A resumed session keeps its recorded mode unless this run was told another one.
     if resume.is_some() && settings.origin("permissions.mode") != "--permission-mode" {
@@ -104,6 +102,36 @@ pub(crate) fn without_model(settings: &Settings) -> Result<SessionSpec, Failure>
         .map(|key| vec![key.trim().to_owned()])
         .unwrap_or_default();
     Ok(spec)
+}
+
+/// Returns what a model costs at a provider. A server of this machine that asks for no key asks for no money either.
+fn price(configured: &ProviderSettings, model: &str) -> Option<llm::catalog::Price> {
+    let is_free =
+        configured.api_key_env.is_none() && llm::is_on_this_machine(&configured.base_url);
+    match is_free {
+        true => Some(llm::catalog::Price {
+            input: 0,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+        }),
+        false => llm::catalog::price_of(&configured.name, model),
+    }
+}
+
+/// Returns the keys of all providers that are set: a command or a file may show any of them.
+fn keys(settings: &Settings) -> Vec<String> {
+    let names = settings.merged.names("providers");
+    let variables = names
+        .iter()
+        .map(|name| settings.text(&format!("providers.{name}.api_key_env")));
+    let mut keys: Vec<String> = variables
+        .filter_map(|variable| settings.environment.text(variable))
+        .map(|key| key.trim().to_owned())
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// Returns what a session with this provider is opened with.
@@ -176,7 +204,7 @@ fn connect(
             .or_else(|| llm::catalog::context_window_of(model))
             .unwrap_or(UNKNOWN_WINDOW),
         timeout,
-        idle_timeout: timeout,
+        idle_timeout: Duration::from_secs(configured.idle_timeout_s),
         max_retries: configured.max_retries,
         headers: Vec::new(),
     })
@@ -232,6 +260,7 @@ pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
         });
         own.chain(imported.iter().cloned()).collect()
     };
+    let imported = &settings.imported;
     let (deny, ask, allow) = (
         sources("permissions.deny", &imported.deny),
         sources("permissions.ask", &imported.ask),
@@ -329,7 +358,6 @@ fn limits(settings: &Settings) -> Limits {
         .number("budget.session_usd")
         .unwrap_or_default();
     Limits {
-    let imported = &settings.imported;
         max_turns: u32::try_from(count("core.max_turns")).unwrap_or(u32::MAX),
         parallel_tools: size("core.parallel_tools"),
         visible_bytes: size("context.tool_output_visible_bytes"),

@@ -2,6 +2,11 @@
 
 use crate::{exit::Failure, settings::Settings};
 
+/// Longest silence within an answer unless the configuration says another, in seconds.
+const IDLE_TIMEOUT_S: u64 = 120;
+/// The same for a server of this machine.
+const LOCAL_IDLE_TIMEOUT_S: u64 = 600;
+
 /// A provider as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProviderSettings {
@@ -17,8 +22,10 @@ pub(crate) struct ProviderSettings {
     pub(crate) model: String,
     /// Its context window in tokens; none takes what is known about the model.
     pub(crate) context_window: Option<u64>,
-    /// Longest silence of the server, in seconds.
+    /// Longest wait for the start of an answer, in seconds.
     pub(crate) timeout_s: u64,
+    /// Longest silence within an answer, in seconds.
+    pub(crate) idle_timeout_s: u64,
     /// How often a failed request is tried again.
     pub(crate) max_retries: u32,
 }
@@ -48,8 +55,15 @@ impl ProviderSettings {
                 "the provider `{name}` has no address\nhint: set `providers.{name}.base_url`"
             )));
         }
+        let idle_timeout_s = match settings.count(&key("idle_timeout_s")) {
+            // A small machine may think long between two words.
+            0 if llm::is_on_this_machine(&base_url) => LOCAL_IDLE_TIMEOUT_S,
+            0 => IDLE_TIMEOUT_S,
+            seconds => seconds,
+        };
         Ok(Self {
             name: name.to_owned(),
+            idle_timeout_s,
             base_url,
             api: settings.text(&key("api")).to_owned(),
             api_key_env: filled(settings.text(&key("api_key_env"))),

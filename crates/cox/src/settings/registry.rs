@@ -290,7 +290,18 @@ pub(crate) const PROVIDER_SETTINGS: &[Setting] = &[
         default: "120",
         flag: None,
         project: Project::No,
-        help: "longest silence of the server, in seconds",
+        help: "longest wait for the start of an answer, in seconds",
+    },
+    Setting {
+        key: "providers.*.idle_timeout_s",
+        kind: Kind::Count {
+            min: 0,
+            max: 86_400,
+        },
+        default: "0",
+        flag: None,
+        project: Project::No,
+        help: "longest silence within an answer, in seconds; 0 takes 120, and 600 for a server of this machine",
     },
     Setting {
         key: "providers.*.max_retries",

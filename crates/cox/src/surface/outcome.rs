@@ -34,6 +34,8 @@ pub(crate) struct Outcome {
     /// Calls that did not run.
     pub(crate) denied: Vec<Denied>,
     requested: Vec<(CallId, String, String)>,
+    /// Whether the last answer was cut, so that the next one goes on with it.
+    is_cut: bool,
 }
 
 impl Outcome {
@@ -50,14 +52,22 @@ impl Outcome {
         match event {
             Event::SessionStarted { session, .. } => self.session = Some(*session),
             Event::ItemAdded {
-                item: Item::Assistant { blocks, .. },
+                item: Item::Assistant { blocks, complete },
             } => {
                 let text = text_of(blocks);
                 // An answer of calls alone says nothing new.
                 if !text.is_empty() {
-                    self.result = text;
+                    self.result = match std::mem::take(&mut self.result) {
+                        part if self.is_cut && !part.is_empty() => format!("{part}\n{text}"),
+                        _ => text,
+                    };
                 }
+                self.is_cut = !complete;
             }
+            // What follows an answer that was cut goes on with it, unless calls came between.
+            Event::ItemAdded {
+                item: Item::ToolResults { .. },
+            } => self.is_cut = false,
             Event::ToolRequested {
                 call,
                 name,

@@ -11,6 +11,7 @@ mod configuration;
 mod demo;
 mod harness;
 mod kill;
+mod providers;
 mod run;
 mod tool;
 mod write_sets;

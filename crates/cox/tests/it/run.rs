@@ -294,7 +294,7 @@ fn a_session_can_be_listed_shown_searched_expanded_and_added_up() {
     let stats = cox.run(&["stats", "--json"]).json();
     assert_eq!(
         (&stats["total"]["requests"], &stats["total"]["unpriced"]),
-        (&json!(2), &json!(2))
+        (&json!(2), &json!(0))
     );
     let stats = cox.run(&["stats", "--session", &session, "--json"]).json();
     assert_eq!(stats["rows"][0]["key"], "fake/fake-model");
