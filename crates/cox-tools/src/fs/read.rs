@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use cox_permission::{Risk, Subject};
 use cox_workspace::{
-    Access, Confined,
+    Access, Confined, ReadError,
     file::{LineLimits, LineRange, Lines, Opened, open_with_head},
 };
 use serde::Deserialize;
@@ -250,7 +250,7 @@ fn footer(lines: &Lines, is_utf8: bool) -> String {
 }
 
 fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, ToolError> {
-    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(from_read)?;
+    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(too_large)?;
     let text = String::from_utf8_lossy(&bytes);
     let total = text.lines().count();
     let outline = outline(&at.written, &text);
@@ -277,6 +277,21 @@ fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text(out))
 }
 
+/// Says what to do with a file that is too large for an outline.
+fn too_large(error: ReadError) -> ToolError {
+    match from_read(error) {
+        ToolError::TooLarge {
+            what, bytes, cap, ..
+        } => ToolError::TooLarge {
+            what,
+            bytes,
+            cap,
+            hint: " for an outline; `grep` finds a name, `lines` reads around it".into(),
+        },
+        other => other,
+    }
+}
+
 fn how_found(how: &How) -> String {
     match how {
         How::Parsed(_, false) | How::Headings => String::new(),
@@ -295,7 +310,7 @@ fn read_symbol(
     file: Opened,
     symbol: &str,
 ) -> Result<ToolOutput, ToolError> {
-    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(from_read)?;
+    let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(too_large)?;
     let text = String::from_utf8_lossy(&bytes);
     let outline = outline(&at.written, &text);
     let symbol: String = symbol.chars().take(200).collect();
