@@ -57,7 +57,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Returns the integration target that a file is the root of.
 fn integration_target(path: &str) -> Option<&str> {
-    let inside = path.strip_prefix("crates/")?.split_once("/tests/")?.1;
+    // A `tests` folder below `src` holds the children of a module `tests`.
+    let (_, inside) = path.strip_prefix("crates/")?.split_once('/')?;
+    let inside = inside.strip_prefix("tests/")?;
     match inside.split_once('/') {
         None => inside.strip_suffix(".rs"),
         Some((target, "main.rs")) => Some(target),
@@ -78,6 +80,7 @@ mod tests {
             ("crates/a/tests/it/main.rs", 0),
             ("crates/a/tests/it/reading.rs", 0),
             ("crates/a/tests/peers/main.rs", 0),
+            ("crates/a/src/b/tests/reading.rs", 0),
             ("crates/a/tests/reading.rs", 1),
             ("crates/a/tests/more/main.rs", 1),
             ("crates/a/tests/common/mod.rs", 1),
