@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cox_protocol::{CallId, Event, ToolDone};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use untrusted_text::redact::Redactor;
 
 use crate::{Approver, SessionSpec, dispatch::Asked, engine::make_dispatch, inbox::Wake};
 
@@ -68,6 +69,17 @@ pub async fn run_one(
     }
     let result = tasks.join_next().await.and_then(Result::ok);
     let images = result.map(|result| result.images).unwrap_or_default();
+    // Nothing outlives a single call.
+    let ended = spec.commands.tasks().end_all().await;
+    if !ended.is_empty() {
+        let text = format!("ended with the call: background task {}", ended.join(", "));
+        notices.push(
+            Redactor::with_values(spec.secrets.clone())
+                .redact(&text)
+                .text
+                .into_owned(),
+        );
+    }
     Some(Single {
         done: done?,
         why,

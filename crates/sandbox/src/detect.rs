@@ -75,6 +75,15 @@ impl Detected {
         }
     }
 
+    /// Says whether a command's processes are counted apart and capped. The kernel holds the real root to no such cap.
+    fn caps_processes(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        let is_root = rustix::process::getuid().is_root();
+        #[cfg(not(target_os = "linux"))]
+        let is_root = false;
+        self.features.own_mounts && !is_root
+    }
+
     /// Returns what this backend cannot do, one sentence each; empty when it can do everything.
     pub fn gaps(&self) -> Vec<&'static str> {
         let mut gaps = Vec::new();
@@ -97,6 +106,9 @@ impl Detected {
                     && abi < SCOPED_SIGNALS
                 {
                     gaps.push("this kernel's Landlock does not hold signals back: a command can end the user's other processes");
+                }
+                if !self.caps_processes() {
+                    gaps.push("the number of processes is not capped: a fork bomb runs until its call is ended");
                 }
                 if !self.features.own_proc {
                     gaps.push("the processes of the machine can be seen, not touched");

@@ -31,7 +31,9 @@ pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
     if let Some(denial) = &ran.denial {
         let _written = write!(text, "\n[sandbox: {denial}]");
     }
-    if ended.left_behind > 0 {
+    // What was cut short was not left behind, and its line says that all of it has ended.
+    let ended_by_itself = matches!(ended.exit, Exit::Code(_) | Exit::Signal(_));
+    if ended.left_behind > 0 && ended_by_itself {
         let processes = if ended.left_behind == 1 {
             "process"
         } else {

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cox_protocol::{CallId, DecidedBy, Event, Item, Level, ToolDone};
-use untrusted_text::terminal::for_terminal;
+use untrusted_text::terminal::{TerminalStream, for_terminal};
 
 use crate::surface::outcome::text_of;
 
@@ -31,6 +31,8 @@ pub(crate) struct Lines {
     last: Option<CallId>,
     /// The text of the last answer, not printed yet: the final one belongs on stdout.
     held: String,
+    /// Makes thinking safe, which comes in pieces.
+    thinking: TerminalStream,
 }
 
 impl Lines {
@@ -58,10 +60,15 @@ impl Lines {
                 format!("session {session}{again}: {provider} {model}, {mode} mode, {sandbox}")
             }
             Event::ItemAdded { item: Item::Assistant { blocks, .. } } => {
+                self.thinking = TerminalStream::new();
                 let held = std::mem::replace(&mut self.held, for_terminal(&text_of(blocks)));
                 self.other(held)
             }
-            Event::ThinkingDelta { text } if self.verbose => self.other(indent(&for_terminal(text.verbatim()))),
+            Event::ThinkingDelta { text } if self.verbose => {
+                // A sequence may be split between two pieces.
+                let safe = self.thinking.push(text.verbatim());
+                self.other(indent(&safe))
+            }
             Event::ToolRequested { call, name, input, subject, .. } => {
                 // Text before a call is commentary; the text that no call follows is the answer.
                 let held = std::mem::take(&mut self.held);

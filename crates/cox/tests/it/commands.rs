@@ -511,7 +511,7 @@ fn listing(cox: &Cox) -> Vec<(String, String)> {
 #[test]
 fn what_a_read_deny_with_a_wildcard_covers_is_hidden_from_commands() {
     for backend in BACKENDS {
-        let line = "python3 -c 'print(open(\"deep/a/key.pem\").read())'";
+        let line = "perl -e 'open(F, \"deep/a/key.pem\") or die \"deep/a/key.pem: $!\"; print <F>'";
         let model = FakeModel::start([
             bash("c1", line),
             bash("c2", &line.replace("key.pem", "open")),
@@ -530,6 +530,14 @@ fn what_a_read_deny_with_a_wildcard_covers_is_hidden_from_commands() {
             "{backend}: {text}\n{ran}"
         );
         assert!(text.contains("no secret"), "{backend}: {text}");
+    }
+}
+
+#[test]
+fn processes_are_counted_and_capped() {
+    for backend in ["bwrap", "namespaces"] {
+        let text = seen_under(backend, "ulimit -u");
+        assert!(text.starts_with("8192\n"), "{backend}: {text}");
     }
 }
 
