@@ -69,7 +69,9 @@ impl MountPoint {
                 });
             }
         }
-        Err(io::Error::other("another program removes it again and again"))
+        Err(io::Error::other(
+            "another program removes it again and again",
+        ))
     }
 }
 
@@ -99,7 +101,10 @@ mod tests {
     fn the_last_user_removes_it() {
         let (_dir, path) = folder();
         // Each opens the folder for itself, as two programs would.
-        let (first, second) = (MountPoint::make(&path).unwrap(), MountPoint::make(&path).unwrap());
+        let (first, second) = (
+            MountPoint::make(&path).unwrap(),
+            MountPoint::make(&path).unwrap(),
+        );
         assert!(is_mount_point(&path));
         drop(first);
         assert!(is_mount_point(&path));
