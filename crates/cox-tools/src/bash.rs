@@ -105,7 +105,7 @@ impl Tool for Bash {
         let ran = cx
             .commands
             .run(line, &shell, timeout, &cx.cancel, &mut |bytes: &[u8]| {
-                output.write(bytes)
+                output.write(bytes);
             })
             .await?;
         Ok(answer(&ran, timeout))

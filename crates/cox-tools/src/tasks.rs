@@ -113,7 +113,7 @@ impl Tasks {
             let sink = Arc::clone(&output);
             let ran = ready
                 .run(timeout, &cancel, &mut |bytes: &[u8]| {
-                    lock(&sink).write(bytes)
+                    lock(&sink).write(bytes);
                 })
                 .await;
             let mut words = match ran {
