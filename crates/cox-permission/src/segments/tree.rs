@@ -508,7 +508,7 @@ impl<'a> Walk<'a> {
                 "function" | "(" | ")" => {}
                 "word" => check_program(self.text(part))?,
                 "compound_statement" | "subshell" | "if_statement" => {
-                    self.statement(part, depth + 1)?
+                    self.statement(part, depth + 1)?;
                 }
                 kind => return Err(unknown(kind)),
             }
@@ -547,7 +547,7 @@ impl<'a> Walk<'a> {
             let kind = part.kind();
             match kind {
                 "binary_expression" | "unary_expression" => {
-                    self.test_words(part, words, depth + 1)?
+                    self.test_words(part, words, depth + 1)?;
                 }
                 "parenthesized_expression" => return Err(unknown(kind)),
                 _ if part.is_named() && is_word(kind) => {

@@ -463,7 +463,7 @@ impl Unfold<'_> {
                 [limit, after @ ..]
                     if limit.value == Value::Literal && is_duration(&limit.text) =>
                 {
-                    rest = after
+                    rest = after;
                 }
                 _ => return refuse(),
             },
@@ -471,7 +471,7 @@ impl Unfold<'_> {
                 [priority, after @ ..]
                     if priority.value == Value::Literal && is_duration(&priority.text) =>
                 {
-                    rest = after
+                    rest = after;
                 }
                 _ => return refuse(),
             },
@@ -482,7 +482,7 @@ impl Unfold<'_> {
                             byte.is_ascii_hexdigit() || matches!(byte, b',' | b'-' | b'x')
                         }) =>
                 {
-                    rest = after
+                    rest = after;
                 }
                 _ => return refuse(),
             },

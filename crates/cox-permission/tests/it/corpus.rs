@@ -26,7 +26,7 @@ fn lines(name: &str) -> Vec<(usize, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
         .join(name);
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{error}"));
     text.lines()
         .enumerate()
         .filter(|(_, line)| {
