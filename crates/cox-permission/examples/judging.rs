@@ -41,7 +41,7 @@ fn main() {
         "some_test ".repeat(16)
     );
     let nested = format!(
-        "for f in $(git ls-files '*.rs' | head -20); do if grep -q TODO \"$f\"; then echo \"== $f: $(wc -l < \"$f\")\"; fi; done; {}",
+        "for f in $(git ls-files '*.rs' | head -20); do if grep -q unsafe \"$f\"; then echo \"== $f: $(wc -l < \"$f\")\"; fi; done; {}",
         "ls -la src && ".repeat(5) + "pwd"
     );
     let long = "ls -la src; ".repeat(800) + "pwd";

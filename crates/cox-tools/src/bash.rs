@@ -146,7 +146,11 @@ fn redirected(written: &str, writes: bool, cx: &SubjectCx) -> Option<PathTarget>
     }
     let access = if writes { Access::Write } else { Access::Read };
     let at = cox_workspace::confine(&cx.roots, written, access).ok()?;
-    Some(PathTarget { written: at.written, lexical: at.lexical, real: at.real })
+    Some(PathTarget {
+        written: at.written,
+        lexical: at.lexical,
+        real: at.real,
+    })
 }
 
 /// Returns the line as it can be run: text without a NUL, and not blank.

@@ -121,12 +121,19 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// Makes a successful output of text alone.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
     }
 
     /// Makes a failed output of text alone.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true, ..Self::default() }
+        Self {
+            text: text.into(),
+            is_error: true,
+            ..Self::default()
+        }
     }
 }
 

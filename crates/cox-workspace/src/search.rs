@@ -4,11 +4,11 @@
 //! files are skipped, links are not followed. Work is spread over the processors; results come sorted, whatever the order
 //! they were found in. What a caller may not read is not opened.
 
+pub(crate) mod file_type;
 pub mod files;
 pub mod lines;
 #[cfg(test)]
 mod tests;
-pub(crate) mod types;
 mod walk;
 
 pub use files::{FileHit, FileHits, FileQuery};

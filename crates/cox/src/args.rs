@@ -287,7 +287,11 @@ pub(crate) enum PermissionsCommand {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PermissionsTest {
     /// The shell line
-    #[arg(value_name = "LINE", conflicts_with = "tool", allow_hyphen_values = true)]
+    #[arg(
+        value_name = "LINE",
+        conflicts_with = "tool",
+        allow_hyphen_values = true
+    )]
     pub(crate) line: Option<String>,
     /// A tool, such as `edit`
     #[arg(long, value_name = "NAME")]

@@ -93,21 +93,13 @@ pub(crate) fn session(settings: &Settings, run: &Run) -> Result<SessionSpec, Fai
 pub(crate) fn without_model(settings: &Settings) -> Result<SessionSpec, Failure> {
     let nobody = llm::scripted::Scripted::new([]).with_model("none");
     let mut spec = around(settings, Arc::new(nobody))?;
-    let key = settings
-        .provider(settings.text("core.provider"))
-        .ok()
-        .and_then(|configured| configured.api_key_env)
-        .and_then(|variable| settings.environment.text(&variable));
-    spec.secrets = key
-        .map(|key| vec![key.trim().to_owned()])
-        .unwrap_or_default();
+    spec.secrets = keys(settings);
     Ok(spec)
 }
 
 /// Returns what a model costs at a provider. A server of this machine that asks for no key asks for no money either.
 fn price(configured: &ProviderSettings, model: &str) -> Option<llm::catalog::Price> {
-    let is_free =
-        configured.api_key_env.is_none() && llm::is_on_this_machine(&configured.base_url);
+    let is_free = configured.api_key_env.is_none() && llm::is_on_this_machine(&configured.base_url);
     match is_free {
         true => Some(llm::catalog::Price {
             input: 0,
@@ -269,7 +261,9 @@ pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
     let compiled = RuleSet::compile(deny, ask, allow, &anchors).and_then(|rules| {
         for key in ["permissions.deny", "permissions.ask", "permissions.allow"] {
             for (entry, origin) in settings.merged.records(key) {
-                let Some(text) = rule_text(entry) else { continue };
+                let Some(text) = rule_text(entry) else {
+                    continue;
+                };
                 let source = RuleSource {
                     text: text.to_owned(),
                     origin: origin.to_owned(),

@@ -31,7 +31,7 @@ pub struct LineQuery {
     pub context: usize,
     /// Matching lines in the short text; rows of it for [`Show::Files`] and [`Show::Counts`].
     pub max_shown: usize,
-    /// Only files of this type, such as `rust`; see [`super::types`].
+    /// Only files of this type, such as `rust`.
     pub file_type: Option<String>,
     /// Whether the pattern is searched across lines and `.` matches line breaks too.
     pub multiline: bool,
@@ -110,7 +110,7 @@ pub fn search_lines(
         .file_type
         .as_deref()
         .filter(|name| !name.is_empty())
-        .map(super::types::only);
+        .map(super::file_type::only);
     let file_type = file_type.transpose()?;
     let (matcher, across_lines) = matcher(&query.pattern, query.multiline)?;
     let context = match query.show {

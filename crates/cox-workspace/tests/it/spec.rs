@@ -76,13 +76,12 @@ fn cells(line: &str) -> Option<Vec<(String, bool)>> {
     cells[0].1.then_some(cells)
 }
 
+/// Checks one row: its cells, each with whether it was marked, and what to say of it when it does not hold.
+type CheckRow<'a> = &'a dyn Fn(&[(String, bool)], &mut String) -> Result<(), String>;
+
 /// Runs `check` over the rows of a page and fails with all that do not hold.
 #[track_caller]
-fn every_row(
-    page: &str,
-    least: usize,
-    check: &dyn Fn(&[(String, bool)], &mut String) -> Result<(), String>,
-) {
+fn every_row(page: &str, least: usize, check: CheckRow<'_>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("spec")
         .join(page);

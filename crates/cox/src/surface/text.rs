@@ -84,13 +84,18 @@ impl Lines {
                 let line = format!("* {} {subject}", one_line(name)).trim_end().to_owned();
                 if held.is_empty() { line } else { format!("{held}\n{line}") }
             }
-            Event::ApprovalRequired { call, subject, why, .. } => {
-                let why = why.text();
+            Event::ApprovalRequired { call, why, subject, .. } => {
+                let mut why = why.text();
+                // A call may ask again, about something else than it was asked for: to run without the sandbox.
+                let line = one_line(subject.verbatim());
+                if self.subjects.get(call).is_some_and(|(_, asked)| !asked.contains(&line)) {
+                    why = format!("{line}; {why}");
+                }
                 let answers =
                     format!("{{\"approve\": \"{call}\"}} or {{\"deny\": \"{call}\"}}");
                 // Nobody can allow what they cannot see.
                 let whole = for_terminal(subject.verbatim()).trim_end().to_owned();
-                let whole = if one_line(&whole) == whole {
+                let whole = if line == whole {
                     String::new()
                 } else {
                     format!(" all of this:\n{}\n ", indent(&indent(&whole)))

@@ -495,10 +495,8 @@ fn listing(cox: &Cox) -> Vec<(String, String)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() && !path.is_symlink() {
-                if !path.ends_with(".cox") {
-                    folders.push(path.clone());
-                }
+            if path.is_dir() && !path.is_symlink() && !path.ends_with(".cox") {
+                folders.push(path.clone());
             }
             let content = fs::read_to_string(&path).unwrap_or_default();
             found.push((path.display().to_string(), content));

@@ -42,7 +42,7 @@ fn a_server_with_a_key_has_the_price_of_its_model_or_none() {
 fn silence_within_an_answer_has_a_limit_of_its_own() {
     let model = FakeModel::start([Answer::text("half and half")
         .one_byte_chunks()
-        .stall_after(6)]);
+        .stall_after(2)]);
     let cox = Cox::with_model(&model);
     configured(&cox, "timeout_s = 1\nidle_timeout_s = 1\nmax_retries = 0\n");
     let ran = cox.run(&["run", "-p", "hi"]);

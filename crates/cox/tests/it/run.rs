@@ -320,7 +320,8 @@ fn a_reader_that_leaves_ends_the_run_without_a_panic() {
 }
 
 /// A picture of one pixel.
-const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
+const DOT: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3A\x7E\x9B\x55\
 \0\0\0\x0AIDAT\x78\xDA\x63\x60\0\0\0\x02\0\x01\xE5\x27\xDE\xFC\0\0\0\0IEND\xAE\x42\x60\x82";
 
 #[test]

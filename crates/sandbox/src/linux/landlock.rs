@@ -156,7 +156,7 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         )
     } else {
         let private = tempfile::Builder::new()
-            .prefix("private-")
+            .prefix("cox-private-")
             .tempdir_in("/tmp")
             .map_err(Refused::Temp)?;
         writable.push(private.path().to_owned());

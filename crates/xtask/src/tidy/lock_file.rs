@@ -5,9 +5,10 @@ use crate::tree::Tree;
 
 /// Most packages the lock file may list, ours and those of other systems included.
 ///
-/// 280 when the workspace began with 261; 340 since a second shell parser stands beside ours as an oracle in tests. Raising it is a decision: say in the commit why std does not do, how big the
+/// 280 when the workspace began with 261; 350 since a second shell parser stands beside ours as an oracle in tests, and a
+/// grammar for each language that is outlined. Raising it is a decision: say in the commit why std does not do, how big the
 /// new crate is and who keeps it.
-const BUDGET: usize = 340;
+const BUDGET: usize = 350;
 
 /// Finds a lock file over its budget.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
