@@ -9,6 +9,7 @@ mod commands;
 mod exit;
 mod printer;
 mod settings;
+mod stdin;
 mod surface;
 mod wire_up;
 

@@ -1,6 +1,6 @@
 //! `cox run -p`: opens a session, gives it one prompt, sees it through.
 
-use std::{io::Read as _, time::Duration};
+use std::time::Duration;
 
 use cox_permission::ApprovalPolicy;
 use cox_session::{Handle, SessionSpec};
@@ -11,6 +11,7 @@ use crate::{
     exit::{Exit, Failure},
     printer::Printer,
     settings::{Settings, environment::Environment},
+    stdin::read_stdin,
     surface::{
         headless::{self, Prompt},
         outcome::Outcome,
@@ -100,7 +101,7 @@ fn prepare(
     }
     let spec = wire_up::session(&settings, run)?;
     let text = if run.prompt() == "-" {
-        read_prompt()?
+        read_stdin("prompt", MAX_PROMPT_BYTES)?
     } else {
         run.prompt().to_owned()
     };
@@ -120,26 +121,6 @@ fn prepare(
             answers: asks,
         },
     ))
-}
-
-fn read_prompt() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(MAX_PROMPT_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::error(format!("cannot read the prompt from stdin: {error}")))?;
-    if bytes.len() as u64 > MAX_PROMPT_BYTES {
-        return Err(Failure::usage(format!(
-            "the prompt on stdin is larger than {MAX_PROMPT_BYTES} bytes"
-        )));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        Failure::usage(format!(
-            "the prompt on stdin is not UTF-8 text: {}",
-            error.utf8_error()
-        ))
-    })
 }
 
 fn tell(format: OutputFormat, printer: Printer, failure: &Failure) {

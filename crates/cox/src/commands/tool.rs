@@ -1,7 +1,5 @@
 //! `cox tool`: lists the tools, and runs one of them outside a session.
 
-use std::io::Read as _;
-
 use cox_session::{SessionSpec, Single};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -11,6 +9,7 @@ use crate::{
     exit::{Exit, Failure},
     printer::Printer,
     settings::{Settings, environment::Environment},
+    stdin::read_stdin,
     surface::signals::{Signals, Stop},
     wire_up,
 };
@@ -32,7 +31,7 @@ pub(crate) fn tool(tool: &Tool, args: &Args, printer: Printer) -> Result<Exit, F
                 printer.warn(warning);
             }
             let input = if input == "-" {
-                read_input()?
+                read_stdin("input", MAX_INPUT_BYTES)?
             } else {
                 input.clone()
             };
@@ -165,20 +164,4 @@ fn document(single: &Single, exit: Exit) -> Value {
         "duration_ms": done.duration_ms,
         "exit_code": exit.code(),
     })
-}
-
-fn read_input() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(MAX_INPUT_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::error(format!("cannot read the input from stdin: {error}")))?;
-    if bytes.len() as u64 > MAX_INPUT_BYTES {
-        return Err(Failure::usage(format!(
-            "the input on stdin is larger than {MAX_INPUT_BYTES} bytes"
-        )));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| Failure::usage(format!("the input on stdin is not UTF-8 text: {error}")))
 }
