@@ -207,7 +207,12 @@ fn pieces<'a>(
 fn weave(old: &str, new: &str, file: &[u8], indents: &Indents) -> Vec<u8> {
     let (old, new) = (old.as_bytes(), new.as_bytes());
     if old == file {
-        return indents.apply_bytes(new);
+        // Indentation that stays is this line's, whatever the others teach.
+        return if indent_of(old) == indent_of(new) {
+            new.to_vec()
+        } else {
+            indents.apply_bytes(new)
+        };
     }
     let (old_indent, old_core, old_trail) = parts(old);
     let (new_indent, new_core, new_trail) = parts(new);

@@ -155,6 +155,13 @@ fn what_is_forgiven_only_locates() {
             "      g();\n      h();\n",
             r#"Indentation 2-3: "fn f() {\n    g();\n    h();\n}\n""#,
         ),
+        // A changed line keeps its own indentation, whatever that of the others teaches.
+        (
+            "a\n  b\nc\n",
+            "a\nb\nc\n",
+            "a\nb\nC\n",
+            r#"Indentation 1-3: "a\n  b\nC\n""#,
+        ),
         // Quotes and dashes stay where the line is not changed.
         (
             "say \u{201C}hi\u{201D} \u{2014} it\u{2019}s me, bob\n",
