@@ -18,6 +18,7 @@ pub mod write;
 mod change;
 mod outline;
 mod place;
+mod search;
 #[cfg(test)]
 mod tests;
 

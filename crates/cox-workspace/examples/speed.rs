@@ -33,6 +33,7 @@ fn search(pattern: &str, folder: &str) {
     let bounds = Bounds {
         may_read: &|_| true,
         cancelled: &|| false,
+        deadline: std::time::Instant::now() + std::time::Duration::from_secs(600),
     };
     let start = Instant::now();
     match search_lines(&query, &|path| path.display().to_string(), &bounds) {

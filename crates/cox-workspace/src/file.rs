@@ -1,5 +1,6 @@
 //! Opens and reads files by what they are: never waits for a FIFO, never reads a device, never more than the cap.
 
+mod encoding;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use std::{
     path::Path,
 };
 
+pub use encoding::{Encoding, decode, decode_line};
 pub use lines::{HEAD_BYTES, LineLimits, LineRange, Lines, Opened, ShownLine, open_with_head};
 use sha2::{Digest as _, Sha256};
 

@@ -10,6 +10,9 @@ pub mod lines;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod watched;
+
+use std::time::Instant;
 
 pub use files::{FileHit, FileHits, FileQuery};
 pub use lines::{LineHits, LineQuery, Show};
@@ -18,8 +21,16 @@ pub use lines::{LineHits, LineQuery, Show};
 pub struct Bounds<'a> {
     /// Whether a file may be read, by its real path. Asked before the file is opened.
     pub may_read: &'a (dyn Fn(&std::path::Path) -> bool + Sync),
-    /// Whether to stop.
+    /// Whether to stop and return nothing.
     pub cancelled: &'a (dyn Fn() -> bool + Sync),
+    /// When to stop and return what was found.
+    pub deadline: Instant,
+}
+
+impl Bounds<'_> {
+    fn says_stop(&self) -> bool {
+        (self.cancelled)() || Instant::now() >= self.deadline
+    }
 }
 
 /// A search that cannot be done.

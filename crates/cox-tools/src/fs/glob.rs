@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use cox_workspace::{
-    Access,
-    search::{Bounds, FileQuery, files::find_files},
+    Confined,
+    search::{Bounds, FileHits, FileQuery, files::find_files},
 };
 use nucleo_matcher::{
     Config, Matcher, Utf32Str,
@@ -13,7 +13,10 @@ use nucleo_matcher::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::place::{blocking, from_search, kept, left_out, listed, reads, searchable};
+use super::{
+    place::{blocking, reads},
+    search::{kept, left_out, listed, place, search},
+};
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
 
 /// Files listed unless the call says otherwise.
@@ -30,15 +33,6 @@ struct Input {
     path: Option<String>,
     query: Option<String>,
     limit: Option<usize>,
-}
-
-impl Input {
-    fn path(&self) -> &str {
-        self.path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-            .unwrap_or(".")
-    }
 }
 
 impl Glob {
@@ -73,7 +67,7 @@ impl Tool for Glob {
 
     fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
         let input: Input = parse_input(&self.spec, input)?;
-        reads(self.spec.name, input.path(), cx)
+        reads(self.spec.name, place(input.path.as_deref()), cx)
     }
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
@@ -83,35 +77,28 @@ impl Tool for Glob {
 }
 
 fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
-    let at = cx.workspace.confine(input.path(), Access::Read)?;
-    searchable(&at)?;
-    let query = FileQuery {
-        under: at.real,
-        glob: input.pattern.clone(),
+    let find = |at: &Confined, bounds: &Bounds<'_>| {
+        let query = FileQuery {
+            under: at.real.clone(),
+            glob: input.pattern.clone(),
+        };
+        find_files(&query, bounds)
     };
-    let bounds = Bounds {
-        may_read: &|path| (cx.may_read)(path),
-        cancelled: &|| cx.cancel.is_cancelled(),
-    };
-    let hits = match find_files(&query, &bounds) {
-        Ok(hits) => hits,
-        Err(error) => return from_search(error),
-    };
-    let mut names: Vec<String> = hits
-        .files
-        .iter()
-        .map(|file| listed(cx, &file.path))
-        .collect();
-    if let Some(query) = input
-        .query
-        .as_deref()
-        .filter(|query| !query.trim().is_empty())
-    {
+    search(cx, input.path.as_deref(), find, |hits| {
+        ToolOutput::text(list(input, &hits, cx))
+    })
+}
+
+fn list(input: &Input, hits: &FileHits, cx: &ToolCx) -> String {
+    let files = hits.files.iter();
+    let mut names: Vec<String> = files.map(|file| listed(cx, &file.path)).collect();
+    let query = input.query.as_deref();
+    if let Some(query) = query.filter(|query| !query.trim().is_empty()) {
         names = ranked(names, query);
     }
-    let notes = left_out(hits.hidden, hits.failed);
+    let notes = left_out(hits.has_denied, hits.failed, hits.timed_out);
     if names.is_empty() {
-        return Ok(ToolOutput::text(format!("no files{notes}")));
+        return format!("no files{notes}");
     }
     let limit = input.limit.unwrap_or(LIMIT).max(1);
     let mut text = names[..names.len().min(limit)].join("\n");
@@ -123,7 +110,7 @@ fn glob(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         ));
     }
     text.push_str(&notes);
-    Ok(ToolOutput::text(text))
+    text
 }
 
 /// The names that match, best first; equal ones stay in their order.

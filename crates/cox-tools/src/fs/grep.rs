@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use cox_workspace::{
-    Access,
+    Confined,
     search::{
         Bounds, LineHits, LineQuery, Show,
         lines::{MAX_HEAP, search_lines},
@@ -12,7 +12,10 @@ use cox_workspace::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::place::{blocking, from_search, kept, left_out, listed, reads, searchable};
+use super::{
+    place::{blocking, reads},
+    search::{kept, left_out, listed, place, search},
+};
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
 
 /// Matches shown unless the call says otherwise.
@@ -38,15 +41,6 @@ struct Input {
     multiline: bool,
     context: Option<usize>,
     max_results: Option<usize>,
-}
-
-impl Input {
-    fn path(&self) -> &str {
-        self.path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-            .unwrap_or(".")
-    }
 }
 
 impl Grep {
@@ -85,7 +79,7 @@ impl Tool for Grep {
 
     fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
         let input: Input = parse_input(&self.spec, input)?;
-        reads(self.spec.name, input.path(), cx)
+        reads(self.spec.name, place(input.path.as_deref()), cx)
     }
 
     async fn call(&self, input: Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
@@ -107,28 +101,33 @@ fn grep(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
             });
         }
     };
-    let at = cx.workspace.confine(input.path(), Access::Read)?;
-    searchable(&at)?;
-    let is_one_file = at.real.is_file();
-    let query = LineQuery {
-        pattern: input.pattern.clone(),
-        under: at.real,
-        glob: input.glob.clone(),
-        file_type: input.file_type.clone(),
-        multiline: input.multiline,
-        show,
-        context: input.context.unwrap_or(0).min(MAX_CONTEXT),
-        max_shown: input.max_results.unwrap_or(MAX_RESULTS).max(1),
+    let find = |at: &Confined, bounds: &Bounds<'_>| {
+        let query = LineQuery {
+            pattern: input.pattern.clone(),
+            under: at.real.clone(),
+            glob: input.glob.clone(),
+            file_type: input.file_type.clone(),
+            multiline: input.multiline,
+            show,
+            context: input.context.unwrap_or(0).min(MAX_CONTEXT),
+            max_shown: input.max_results.unwrap_or(MAX_RESULTS).max(1),
+        };
+        let hits = search_lines(&query, &|path| listed(cx, path), bounds)?;
+        Ok((hits, at.real.is_file()))
     };
-    let bounds = Bounds {
-        may_read: &|path| (cx.may_read)(path),
-        cancelled: &|| cx.cancel.is_cancelled(),
-    };
-    let hits = match search_lines(&query, &|path| listed(cx, path), &bounds) {
-        Ok(hits) => hits,
-        Err(error) => return from_search(error),
-    };
-    let mut notes = left_out(hits.hidden, hits.failed);
+    search(cx, input.path.as_deref(), find, |(hits, is_one_file)| {
+        let notes = notes(&hits, is_one_file);
+        if hits.matches == 0 {
+            return ToolOutput::text(format!("no matches{notes}"));
+        }
+        let summary = summary(&hits, show, cx);
+        ToolOutput::text(format!("{}{summary}{notes}", hits.shown))
+    })
+}
+
+/// What of the files was not searched.
+fn notes(hits: &LineHits, is_one_file: bool) -> String {
+    let mut notes = left_out(hits.has_denied, hits.failed, hits.timed_out);
     if hits.cut > 0 {
         notes.push_str(&format!(
             "\n[{} files have a line of over {MAX_HEAP} bytes and were searched up to it; across lines such a file is not searched]",
@@ -141,11 +140,7 @@ fn grep(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
             hits.binary
         ));
     }
-    if hits.matches == 0 {
-        return Ok(ToolOutput::text(format!("no matches{notes}")));
-    }
-    let summary = summary(&hits, show, cx);
-    Ok(ToolOutput::text(format!("{}{summary}{notes}", hits.shown)))
+    notes
 }
 
 /// The last row: how much there is, and where the rest of it lies.

@@ -19,6 +19,12 @@ pub(super) const MAX_PARSED: usize = 8 << 20;
 /// How long a parse may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// Lines that a local definition has at least to be listed.
+const MIN_LOCAL_LINES: usize = 3;
+
+/// Local definitions that are listed at most; if there are more, none is.
+const MAX_LOCAL: usize = 100;
+
 /// Characters of a signature.
 const MAX_SIGNATURE: usize = 160;
 
@@ -39,6 +45,8 @@ pub(super) struct Definition {
     pub(super) signature: String,
     /// Whether it is the definition itself, rather than a prototype of it or an `impl` for it.
     pub(super) is_main: bool,
+    /// Whether it lies in the body of a function, or in a value.
+    pub(super) is_local: bool,
 }
 
 /// What a file defines.
@@ -105,7 +113,21 @@ fn outline_within(path: &str, text: &str, patience: Duration) -> Outline {
 }
 
 impl Outline {
-    /// Finds the definition that a name means: `Foo::bar`, `Foo.bar` or `bar`; in Markdown a heading.
+    /// The definitions to show, and how many there are besides: inside functions only long ones are worth a row.
+    pub(super) fn listed(&self) -> (Vec<&Definition>, usize) {
+        let is_long = |row: &Definition| row.last - row.first + 1 >= MIN_LOCAL_LINES;
+        let all = self.definitions.iter();
+        let long_local = all.clone().filter(|row| row.is_local && is_long(row));
+        let with_local = long_local.count() <= MAX_LOCAL;
+        let listed: Vec<&Definition> = all
+            .filter(|row| !row.is_local || (with_local && is_long(row)))
+            .collect();
+        let more = self.definitions.len() - listed.len();
+        (listed, more)
+    }
+
+    /// Finds the definition that a name means: `Foo::bar`, `Foo.bar` or `bar`, also `function::inner`; in Markdown a
+    /// heading.
     pub(super) fn find(&self, symbol: &str) -> Found<'_> {
         let wanted = match self.how {
             How::Headings => vec![symbol.trim().trim_start_matches('#').trim().to_owned()],
@@ -114,11 +136,17 @@ impl Outline {
         let Some(last) = wanted.last() else {
             return Found::Nothing(Vec::new());
         };
-        let hits: Vec<&Definition> = self
+        let (local, outer): (Vec<&Definition>, Vec<&Definition>) = self
             .definitions
             .iter()
             .filter(|definition| definition.path.ends_with(&wanted))
-            .collect();
+            .partition(|definition| definition.is_local);
+        // What lies in a function is meant when nothing else has its name.
+        let (hits, inside) = if outer.is_empty() {
+            (local, Vec::new())
+        } else {
+            (outer, local)
+        };
         let split = |is_it: &dyn Fn(&Definition) -> bool| -> (Vec<&Definition>, Vec<&Definition>) {
             hits.iter().partition(|definition| is_it(definition))
         };
@@ -128,10 +156,11 @@ impl Outline {
             &|definition| definition.is_main && definition.path == wanted,
             &|_| true,
         ] {
-            if let (mut one, rest) = split(is_it)
+            if let (mut one, mut rest) = split(is_it)
                 && one.len() == 1
                 && let Some(one) = one.pop()
             {
+                rest.extend(&inside);
                 return Found::One(one, rest);
             }
         }
@@ -142,7 +171,7 @@ impl Outline {
                 .filter_map(|found| found.path.last());
             return Found::Nothing(names::nearest(last, names.map(String::as_str)));
         }
-        Found::Several(hits)
+        Found::Several(hits.into_iter().chain(inside).collect())
     }
 }
 

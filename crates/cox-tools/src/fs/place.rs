@@ -1,9 +1,7 @@
 //! What the file tools share: from a path in the arguments to a target, and work away from the async threads.
 
-use std::path::Path;
-
 use cox_permission::{PathTarget, Risk, Subject, Target};
-use cox_workspace::{Access, Confined, ReadError, search::SearchError};
+use cox_workspace::{Access, Confined, ReadError};
 
 use crate::{SubjectCx, ToolCx, ToolError};
 
@@ -103,8 +101,15 @@ pub(super) fn from_read(error: ReadError) -> ToolError {
 
 /// Returns the refusal of a file that is not text.
 pub(super) fn binary(written: &str, size: u64, head: &[u8]) -> ToolError {
-    let hint = if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-        "\nhint: it looks like UTF-16; `iconv -f UTF-16 -t UTF-8` in `bash` shows it"
+    let utf16 =
+        matches!(head, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) && !head.starts_with(b"\xFF\xFE\0\0");
+    if utf16 {
+        return ToolError::Binary(format!(
+            "`{written}` is UTF-16 ({size} bytes): `read` and `grep` show it, but it is not changed in place\nhint: `iconv` in `bash` turns it into UTF-8 and back"
+        ));
+    }
+    let hint = if looks_like_utf16(head) {
+        "\nhint: it may be UTF-16 or UTF-32; `iconv -f UTF-16LE -t UTF-8` in `bash` shows it"
     } else {
         "\nhint: `file` or `xxd | head` in `bash` tells more about it"
     };
@@ -113,83 +118,9 @@ pub(super) fn binary(written: &str, size: u64, head: &[u8]) -> ToolError {
     ))
 }
 
-/// Returns a failed search as a tool's error; a bad pattern is a result that the model can mend.
-pub(super) fn from_search(error: SearchError) -> Result<crate::ToolOutput, ToolError> {
-    match error {
-        SearchError::Cancelled => Err(ToolError::Cancelled),
-        other => Ok(crate::ToolOutput::error(other.to_string())),
-    }
-}
-
-/// A path as a row of a list: relative where it can be, control characters written out, so that a name with a line break
-/// is still one row.
-pub(super) fn listed(cx: &ToolCx, path: &Path) -> String {
-    let name = cx.workspace.shown(path);
-    if !name.contains(char::is_control) {
-        return name;
-    }
-    let written = name.chars().map(|character| {
-        if character.is_control() {
-            character.escape_default().to_string()
-        } else {
-            character.to_string()
-        }
-    });
-    written.collect()
-}
-
-/// Keeps a list that is too long to be shown, without its secrets, and says where.
-pub(super) fn kept(cx: &ToolCx, list: &str) -> String {
-    let id = match cx.relay.keeper() {
-        Some(mut keeper) => {
-            keeper.write(list.as_bytes());
-            keeper.finish().map(|()| keeper.id())
-        }
-        None => cx
-            .archive
-            .put(untrusted_text::redact::redact(list).as_bytes())
-            .map_err(|error| error.to_string()),
-    };
-    match id {
-        Ok(id) => format!("the whole list: `expand` with id {id}"),
-        Err(error) => format!("the whole list could not be stored: {error}"),
-    }
-}
-
-/// Refuses to search what is neither a folder nor a regular file: nothing would be found, or it would be waited for.
-pub(super) fn searchable(at: &Confined) -> Result<(), ToolError> {
-    let kind = match at.real.symlink_metadata() {
-        Ok(found) if found.is_dir() || found.is_file() => return Ok(()),
-        Ok(_) => "is neither a folder nor a regular file, so it is not searched",
-        Err(_) => {
-            return Err(ToolError::NotFound(format!(
-                "there is no file or folder `{}`{}",
-                at.written,
-                looked_at(at)
-            )));
-        }
-    };
-    Err(ToolError::Refused(format!("`{}` {kind}", at.written)))
-}
-
-fn looked_at(at: &Confined) -> String {
-    if Path::new(&at.written) == at.real {
-        String::new()
-    } else {
-        format!(" (looked at `{}`)", at.real.display())
-    }
-}
-
-/// Words for files that a search left out.
-pub(super) fn left_out(hidden: usize, failed: usize) -> String {
-    let mut notes = String::new();
-    if hidden > 0 {
-        notes.push_str(&format!(
-            "\n[{hidden} files are hidden by a rule that denies reading them]"
-        ));
-    }
-    if failed > 0 {
-        notes.push_str(&format!("\n[{failed} files or folders could not be read]"));
-    }
-    notes
+/// Says whether every second byte is NUL, most of the time.
+fn looks_like_utf16(head: &[u8]) -> bool {
+    let nuls = |from: usize| head.iter().skip(from).step_by(2).filter(|byte| **byte == 0);
+    let half = head.len() / 2;
+    half > 1 && (nuls(0).count() * 10 > half * 9 || nuls(1).count() * 10 > half * 9)
 }

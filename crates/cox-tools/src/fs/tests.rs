@@ -183,7 +183,7 @@ async fn read_numbers_lines_and_tells_what_they_do_not_show() {
         ),
         (
             json!({"path": "latin"}),
-            "1\tcaf\u{FFFD}\n[1 lines; not UTF-8, bytes that do not decode show as \u{FFFD}]",
+            "1\tcafé\n[1 lines; not UTF-8, shown as Windows-1252, which is a guess]",
         ),
         (json!({"path": "empty"}), "[the file is empty]"),
         (
@@ -192,7 +192,7 @@ async fn read_numbers_lines_and_tells_what_they_do_not_show() {
         ),
         (
             json!({"path": "utf16"}),
-            "error: `utf16` is binary (4 bytes, with NUL bytes in it)\nhint: it looks like UTF-16; `iconv -f UTF-16 -t UTF-8` in `bash` shows it",
+            "1\ta\n[1 lines; UTF-16 LE, shown as UTF-8; it cannot be edited; no newline at the end of the file]",
         ),
         (
             json!({"path": "none"}),
@@ -206,6 +206,63 @@ async fn read_numbers_lines_and_tells_what_they_do_not_show() {
     for (input, expected) in cases {
         assert_eq!(lab.said("read", input.clone()).await, expected, "{input}");
     }
+}
+
+#[tokio::test]
+async fn utf16_is_read_outlined_and_searched_but_not_changed() {
+    let units = std::iter::once(0xFEFF).chain("fn a() {}\r\nfn é() {\r\n}\r\n".encode_utf16());
+    let wide: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    let lab = Lab::new(&[
+        ("a.rs", &wide),
+        ("nul", &[b'a'; 9000]),
+        ("u16", b"a\0b\0c\0"),
+    ]);
+    fs::write(lab.path("nul"), [&[b'a'; 9000][..], b"\n\0b\n"].concat()).unwrap();
+    let note = "CRLF line endings; UTF-16 LE, shown as UTF-8; it cannot be edited]";
+    assert_eq!(
+        lab.said("read", json!({"path": "a.rs", "symbol": "é"}))
+            .await,
+        format!("2\tfn é() {{\n3\t}}\n[lines 2-3 of 3; {note}")
+    );
+    assert_eq!(
+        lab.said("read", json!({"path": "a.rs", "mode": "outline"}))
+            .await,
+        "1: fn a()\n2: fn é()\n[2 definitions; 3 lines]"
+    );
+    assert_eq!(
+        lab.said("grep", json!({"pattern": "é\\(\\)"})).await,
+        "a.rs:2:fn é() {\n[1 matches in 1 files]"
+    );
+    for (tool, input) in [
+        ("edit", json!({"path": "a.rs", "old": "a()", "new": "b()"})),
+        ("write", json!({"path": "a.rs", "content": "x"})),
+    ] {
+        let said = lab.said(tool, input).await;
+        assert!(
+            said.starts_with("error: `a.rs` is UTF-16 (50 bytes): `read` and `grep` show it"),
+            "{said}"
+        );
+    }
+    assert_eq!(lab.bytes("a.rs"), wide);
+    assert_eq!(
+        lab.said("read", json!({"path": "nul", "lines": "2"})).await,
+        "2\t\u{2400}b\n[lines 2-2 of 2; 1 NUL bytes, shown as \u{2400}]"
+    );
+    assert!(
+        lab.said("read", json!({"path": "u16"}))
+            .await
+            .contains("it may be UTF-16 or UTF-32")
+    );
+}
+
+#[tokio::test]
+async fn read_asks_again_whether_it_may_where_a_link_leads() {
+    let lab = Lab::new(&[("secret", b"key\n")]);
+    symlink("secret", lab.path("link")).unwrap();
+    assert_eq!(
+        lab.said("read", json!({"path": "link"})).await,
+        "error: a rule denies reading `link`"
+    );
 }
 
 #[tokio::test]
@@ -588,7 +645,7 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
         said,
         format!(
             "a.rs:1:needle 1\na.rs:2:needle 2\n[2 more matches, 4 matches in 2 files; the whole list: `expand` with id {id}]\n\
-             [1 files are hidden by a rule that denies reading them]"
+             [files that a rule denies reading are left out]"
         )
     );
     let whole = lab.cx.archive.read(id.parse().unwrap()).unwrap();
@@ -606,7 +663,7 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
     assert_eq!(
         lab.said("glob", json!({"pattern": "*.rs", "query": "subma"}))
             .await,
-        "sub/main.rs"
+        "sub/main.rs\n[files that a rule denies reading are left out]"
     );
     assert!(
         lab.said("glob", json!({"pattern": "*.rs", "limit": 1}))
@@ -614,7 +671,8 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
             .contains("\n[1 more files; the whole list: `expand` with id ")
     );
     assert_eq!(
-        lab.said("glob", json!({"pattern": "*.none"})).await,
+        lab.said("glob", json!({"pattern": "*.none", "path": "sub"}))
+            .await,
         "no files"
     );
 }

@@ -70,8 +70,18 @@ fn jpeg(bytes: &[u8]) -> Result<Checked, ImageError> {
         .map(|info| (u32::from(info.width), u32::from(info.height)))
         .ok_or_else(|| broken(&"it has no size"))?;
     allow("image/jpeg", width, height)?;
-    let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode().map_err(|error| broken(&error))?;
+    let decode = |is_strict| {
+        let options = options.set_strict_mode(is_strict);
+        zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options)
+            .decode()
+            .map_err(|error| error.to_string())
+    };
+    // Strict, or what is damaged in the middle is filled up in silence. Bytes between headers harm nobody.
+    let decoded = match decode(true) {
+        Err(problem) if problem.contains("Extra bytes between headers") => decode(false),
+        decoded => decoded,
+    };
+    decoded.map_err(|problem| broken(&problem))?;
     Ok(Checked {
         media_type: "image/jpeg",
         width,

@@ -7,7 +7,11 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Digest, ReadError, open_stamped};
+use super::{
+    Digest, ReadError,
+    encoding::{Encoding, Signs},
+    open_stamped,
+};
 use crate::{
     confine::Confined,
     folder::{Stamp, stamp_of},
@@ -59,8 +63,14 @@ pub struct Lines {
     pub lf: u64,
     /// Whether the last line has a newline; true for an empty file.
     pub has_final_newline: bool,
-    /// Whether it begins with a byte order mark, which is left out of the first line.
+    /// Whether it begins with the byte order mark of UTF-8, which is left out of the first line.
     pub has_bom: bool,
+    /// What the file's bytes are. The lines of UTF-16 are turned into UTF-8, others are as they lie there.
+    pub encoding: Encoding,
+    /// Whether some of the file does not decode: no UTF-8, or half a character of UTF-16.
+    pub is_broken: bool,
+    /// NUL characters in the file.
+    pub nuls: u64,
     /// What the file's bytes were; `None` for a file too large to be edited, or one that was not read to its end.
     pub digest: Option<Digest>,
     /// Whether reading stopped before the end of the file: what is counted is counted up to there.
@@ -82,6 +92,9 @@ pub struct ShownLine {
 
 /// Bytes at the beginning by which a file is told apart.
 pub const HEAD_BYTES: usize = 8 * 1024;
+
+/// Bytes read at once.
+const BUFFER: usize = 128 * 1024;
 
 /// Bytes beyond the size at opening that are read of a file that grows meanwhile.
 const MAX_GROWTH: u64 = 16 << 20;
@@ -110,9 +123,14 @@ pub fn open_with_head(at: &Confined) -> Result<Opened, ReadError> {
 }
 
 impl Opened {
-    /// Says whether the file is not text: a NUL in its beginning.
+    /// Says whether the file is no text that can be changed byte by byte: a NUL in its beginning, or UTF-16.
     pub fn is_binary(&self) -> bool {
-        self.head.contains(&0)
+        self.head.contains(&0) || self.utf16().is_some()
+    }
+
+    /// Returns which UTF-16 the file is in, by its mark and what follows.
+    pub fn utf16(&self) -> Option<Encoding> {
+        Encoding::by_mark(&self.head)
     }
 
     /// Returns the whole file, of at most `cap` bytes.
@@ -158,20 +176,34 @@ impl Opened {
         stop: &dyn Fn() -> bool,
     ) -> Result<Lines, ReadError> {
         let mut scan = Scan::new(range, limits, self.size <= digest_up_to);
+        let utf16 = self.utf16();
+        let mut decoder = utf16.and_then(Encoding::decoder);
+        let mut text = String::with_capacity(if decoder.is_some() { 3 * BUFFER } else { 0 });
         let written = self.written;
         let mut whole = || -> io::Result<bool> {
             self.file.rewind()?;
             let mut file = (&mut self.file).take(self.size.saturating_add(MAX_GROWTH));
-            let mut buffer = vec![0; 128 * 1024];
+            let mut buffer = vec![0; BUFFER];
             loop {
                 if stop() {
                     return Ok(false);
                 }
-                match file.read(&mut buffer) {
-                    Ok(0) => return Ok(true),
-                    Ok(read) => scan.take(&buffer[..read]),
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
+                let read = match file.read(&mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    read => read?,
+                };
+                let bytes = &buffer[..read];
+                scan.hash(bytes);
+                if let Some(decoder) = &mut decoder {
+                    text.clear();
+                    let (_, _, is_broken) = decoder.decode_to_string(bytes, &mut text, read == 0);
+                    scan.out.is_broken |= is_broken;
+                    scan.take(text.as_bytes());
+                } else {
+                    scan.take(bytes);
+                }
+                if read == 0 {
+                    return Ok(true);
                 }
             }
         };
@@ -184,6 +216,7 @@ impl Opened {
         let mut lines = scan.finish();
         lines.changed = !now.same_content(&self.stamp);
         lines.stopped = !is_whole;
+        lines.encoding = utf16.unwrap_or(lines.encoding);
         if lines.stopped {
             lines.digest = None;
         }
@@ -195,6 +228,7 @@ struct Scan {
     range: LineRange,
     limits: LineLimits,
     hasher: Option<Sha256>,
+    signs: Signs,
     out: Lines,
     /// The line being read.
     line: ShownLine,
@@ -211,6 +245,7 @@ impl Scan {
             range,
             limits,
             hasher: digest.then(Sha256::new),
+            signs: Signs::default(),
             out: Lines::default(),
             line: ShownLine {
                 number: 1,
@@ -223,10 +258,17 @@ impl Scan {
         }
     }
 
-    fn take(&mut self, chunk: &[u8]) {
+    fn hash(&mut self, chunk: &[u8]) {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(chunk);
         }
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        if chunk.is_empty() {
+            return;
+        }
+        self.signs.take(chunk);
         let mut rest = chunk;
         if std::mem::take(&mut self.at_start) && rest.starts_with(BOM) {
             self.out.has_bom = true;
@@ -302,6 +344,9 @@ impl Scan {
         if self.length > 0 {
             self.end_line();
         }
+        self.out.is_broken |= self.signs.is_broken();
+        self.out.nuls = self.signs.nuls();
+        self.out.encoding = self.signs.encoding();
         self.out.digest = self.hasher.map(|hasher| Digest(hasher.finalize().into()));
         self.out
     }

@@ -233,3 +233,106 @@ fn reading_stops_when_it_is_told_and_says_when_the_file_changed_meanwhile() {
     };
     assert!(read(&growing).2);
 }
+
+/// The lines of a file joined by `|`, its encoding, whether it is broken, and its NULs.
+fn shown(content: &[u8]) -> (String, Encoding, bool, u64) {
+    let world = world();
+    fs::write(world.top.join("main/f"), content).unwrap();
+    let file = open_with_head(&world.at("f")).unwrap();
+    let range = LineRange { first: 1, last: 9 };
+    let limits = LineLimits {
+        bytes: 1000,
+        line_bytes: 1000,
+    };
+    let lines = file.read_lines(range, limits, u64::MAX, &|| false).unwrap();
+    assert_eq!(lines.digest, Some(Digest::of(content)));
+    let texts: Vec<_> = lines
+        .lines
+        .iter()
+        .map(|line| decode_line(&line.bytes, lines.encoding).into_owned())
+        .collect();
+    let whole = decode(content);
+    assert_eq!(whole.1, lines.encoding);
+    assert_eq!(whole.0.lines().collect::<Vec<_>>(), texts);
+    (texts.join("|"), lines.encoding, lines.is_broken, lines.nuls)
+}
+
+fn utf16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+    units.flat_map(to_bytes).collect()
+}
+
+#[test]
+fn text_is_shown_by_its_encoding() {
+    let text = "é\u{1F600}\n中文\r\nx";
+    let lines = "é\u{1F600}|中文|x".to_owned();
+    let wide = utf16(text, u16::to_le_bytes);
+    assert_eq!(shown(&wide), (lines.clone(), Encoding::Utf16Le, false, 0));
+    let wide = utf16(text, u16::to_be_bytes);
+    assert_eq!(shown(&wide), (lines.clone(), Encoding::Utf16Be, false, 0));
+    assert_eq!(
+        shown(&wide[..wide.len() - 1]),
+        (
+            "é\u{1F600}|中文|\u{FFFD}".to_owned(),
+            Encoding::Utf16Be,
+            true,
+            0
+        )
+    );
+    assert_eq!(shown(text.as_bytes()), (lines, Encoding::Utf8, false, 0));
+    let narrow = |bytes: &[u8]| shown(bytes);
+    assert_eq!(
+        narrow(b"caf\xE9 \x93ok\x94 na\xEFve\n"),
+        ("café “ok” naïve".to_owned(), Encoding::Windows1252, true, 0)
+    );
+    // Cyrillic of KOI8-R, Japanese of Shift-JIS and UTF-8 with one bad byte are not called Latin.
+    for other in [
+        &b"say \xF0\xD2\xC9\xD7\xC5\xD4 to the world, then go home\n"[..],
+        b"konnichiwa \x82\xB1\x82\xF1\x82\xC9\x82\xBF\x82\xCD is hello in Japanese\n",
+        b"caf\xC3\xA9 and caf\xE9, both in one file\n",
+    ] {
+        let (text, encoding, is_broken, _) = narrow(other);
+        assert_eq!((encoding, is_broken), (Encoding::Utf8, true), "{text}");
+    }
+}
+
+#[test]
+fn utf16_is_told_by_its_mark_and_the_text_behind_it() {
+    let cases: [(&[u8], Option<Encoding>, bool); 6] = [
+        (b"\xFF\xFEa\0", Some(Encoding::Utf16Le), true),
+        (b"\xFE\xFF\x4E\x2D", Some(Encoding::Utf16Be), true),
+        (b"\xFF\xFE\0\0a\0\0\0", None, true),
+        (b"\xFF\xFE\x00\xDC\x00\xDC", None, true),
+        (b"a\0b\0", None, true),
+        (b"abc", None, false),
+    ];
+    for (bytes, expect, is_binary) in cases {
+        let world = world();
+        fs::write(world.top.join("main/f"), bytes).unwrap();
+        let file = open_with_head(&world.at("f")).unwrap();
+        assert_eq!(
+            (file.utf16(), file.is_binary()),
+            (expect, is_binary),
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_character_on_the_border_of_two_reads_is_no_broken_one() {
+    for before in 131_068..131_076 {
+        let mut bytes = vec![b'a'; before];
+        bytes.extend_from_slice("\n\u{1F600}\n".as_bytes());
+        let world = world();
+        fs::write(world.top.join("main/f"), &bytes).unwrap();
+        let file = open_with_head(&world.at("f")).unwrap();
+        let limits = LineLimits {
+            bytes: 100,
+            line_bytes: 100,
+        };
+        let range = LineRange { first: 2, last: 2 };
+        let lines = file.read_lines(range, limits, 0, &|| false).unwrap();
+        assert!(!lines.is_broken, "{before}");
+        assert_eq!(lines.lines[0].bytes, "\u{1F600}".as_bytes());
+    }
+}

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Bounds, SearchError,
-    walk::{PathGlob, walk},
+    walk::{Narrow, PathGlob, walk},
 };
 
 /// What to look for.
@@ -34,8 +34,10 @@ pub struct FileHit {
 pub struct FileHits {
     /// Newest first, ties by path.
     pub files: Vec<FileHit>,
-    /// Files that may not be read and are left out.
-    pub hidden: usize,
+    /// Whether there are files below that may not be read, whatever their names.
+    pub has_denied: bool,
+    /// Whether time ran out before every folder was looked at.
+    pub timed_out: bool,
     /// Folders that could not be read.
     pub failed: usize,
 }
@@ -46,9 +48,12 @@ pub struct FileHits {
 ///
 /// [`SearchError`] for a glob that cannot be read, or a search that was stopped.
 pub fn find_files(query: &FileQuery, bounds: &Bounds<'_>) -> Result<FileHits, SearchError> {
-    let glob = PathGlob::new(&query.glob)?;
+    let narrow = Narrow {
+        glob: Some(PathGlob::new(&query.glob)?),
+        file_type: None,
+    };
     let found: Mutex<Vec<FileHit>> = Mutex::default();
-    let walked = walk(&query.under, Some(&glob), None, bounds, || {
+    let walked = walk(&query.under, &narrow, bounds, || {
         let found = &found;
         |entry: &ignore::DirEntry| {
             let modified = entry.metadata().ok().and_then(|meta| meta.modified().ok());
@@ -70,7 +75,8 @@ pub fn find_files(query: &FileQuery, bounds: &Bounds<'_>) -> Result<FileHits, Se
     });
     Ok(FileHits {
         files,
-        hidden: walked.hidden,
+        has_denied: walked.has_denied,
+        timed_out: walked.timed_out,
         failed: walked.failed,
     })
 }

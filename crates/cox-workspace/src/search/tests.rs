@@ -19,6 +19,10 @@ fn tree(files: &[(&str, &[u8])]) -> (PathBuf, TempDir) {
     (top, dir)
 }
 
+fn far() -> Instant {
+    Instant::now() + std::time::Duration::from_secs(600)
+}
+
 fn usual() -> (PathBuf, TempDir) {
     tree(&[
         (".gitignore", b"ignored/\n*.log\n"),
@@ -43,6 +47,7 @@ fn search(top: &Path, query: &LineQuery) -> Result<LineHits, SearchError> {
     let bounds = Bounds {
         may_read: &|path| !path.components().any(|part| part.as_os_str() == "secret"),
         cancelled: &|| false,
+        deadline: far(),
     };
     search_lines(query, &name, &bounds)
 }
@@ -73,7 +78,7 @@ fn lines_come_sorted_without_what_is_ignored_binary_or_denied() {
             matches: 5,
             shown_matches: 5,
             files: 4,
-            hidden: 1,
+            has_denied: true,
             binary: 1,
             ..LineHits::default()
         }
@@ -209,6 +214,7 @@ fn files_come_newest_first_and_ties_by_name() {
     let bounds = Bounds {
         may_read: &|_| true,
         cancelled: &|| false,
+        deadline: far(),
     };
     let query = FileQuery {
         under: top.clone(),
@@ -229,6 +235,7 @@ fn a_search_that_is_cancelled_says_so() {
     let bounds = Bounds {
         may_read: &|_| true,
         cancelled: &|| true,
+        deadline: far(),
     };
     let query = FileQuery {
         under: top,
@@ -321,4 +328,178 @@ fn binary_files_are_counted_and_a_line_over_the_limit_cuts_its_file() {
     let (top, _dir) = tree(&[("long", &long)]);
     let hits = search(&top, &query(&top, "needle")).unwrap();
     assert_eq!((hits.matches, hits.cut, hits.failed), (1, 1, 0));
+}
+
+#[test]
+fn a_dollar_fits_before_both_line_endings() {
+    let (top, _dir) = tree(&[("a", b"foo\r\nfoo\nfoo\tx\r\nfoo\rbar\n")]);
+    let lines = |pattern: &str, multiline| {
+        let query = LineQuery {
+            multiline,
+            ..query(&top, pattern)
+        };
+        search(&top, &query).unwrap().matches
+    };
+    assert_eq!(lines("foo$", false), 3);
+    assert_eq!(lines("^foo$", true), 3);
+    assert_eq!(lines(r"foo\r$", false), 1);
+    let error = search(&top, &query(&top, "a$(")).unwrap_err().to_string();
+    assert!(error.contains("a$(") && !error.contains("?R"), "{error}");
+}
+
+#[test]
+fn what_is_said_of_denied_files_does_not_depend_on_the_question() {
+    let (top, _dir) = usual();
+    for (glob, file_type) in [
+        (None, None),
+        (Some("key"), None),
+        (Some("*.none"), None),
+        (None, Some("rust")),
+    ] {
+        let query = LineQuery {
+            glob: glob.map(str::to_owned),
+            file_type: file_type.map(str::to_owned),
+            ..query(&top, "no such text")
+        };
+        let hits = search(&top, &query).unwrap();
+        assert_eq!((hits.has_denied, hits.matches), (true, 0), "{glob:?}");
+    }
+    let hits = search(&top, &query(&top.join("sub"), "x")).unwrap();
+    assert!(!hits.has_denied);
+}
+
+#[test]
+fn globs_with_braces_folders_and_parents() {
+    let (top, _dir) = tree(&[
+        ("src/a.rs", b"x\n"),
+        ("src/test/b.rs", b"x\n"),
+        ("src/[c].rs", b"x\n"),
+        ("B.RS", b"x\n"),
+    ]);
+    let names = |glob: &str| {
+        let bounds = Bounds {
+            may_read: &|_| true,
+            cancelled: &|| false,
+            deadline: far(),
+        };
+        let query = FileQuery {
+            under: top.clone(),
+            glob: glob.into(),
+        };
+        let found = find_files(&query, &bounds)?;
+        let mut names: Vec<String> = found
+            .files
+            .iter()
+            .map(|file| file.path.strip_prefix(&top).unwrap().display().to_string())
+            .collect();
+        names.sort();
+        Ok::<_, SearchError>(names.join(" "))
+    };
+    assert_eq!(
+        names("src/{,test/}*.rs").unwrap(),
+        "src/[c].rs src/a.rs src/test/b.rs"
+    );
+    assert_eq!(names("src/").unwrap(), "src/[c].rs src/a.rs src/test/b.rs");
+    assert_eq!(names("./src/*.rs").unwrap(), "src/[c].rs src/a.rs");
+    assert_eq!(names("src/\\[c\\].rs").unwrap(), "src/[c].rs");
+    assert_eq!(
+        names("*.[rR][sS]").unwrap(),
+        "B.RS src/[c].rs src/a.rs src/test/b.rs"
+    );
+    assert_eq!(names("!**/*.rs").unwrap(), "B.RS");
+    assert_eq!(
+        names(&format!("{}/src/*", top.display())).unwrap(),
+        "src/[c].rs src/a.rs"
+    );
+    let error = names("../*.rs").unwrap_err().to_string();
+    assert!(
+        error.starts_with("bad glob `../*.rs`: `..` leads out"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_search_ends_at_its_deadline_inside_a_file_and_keeps_what_it_found() {
+    let mut long = b"needle\n".to_vec();
+    let mut dice = 1_u32;
+    long.extend((0..8 << 20).map(|_| {
+        dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b"ab"[(dice >> 31) as usize]
+    }));
+    let (top, _dir) = tree(&[("long", &long)]);
+    let name = |path: &Path| path.display().to_string();
+    let started = Instant::now();
+    let bounds = Bounds {
+        may_read: &|_| true,
+        cancelled: &|| false,
+        deadline: started + std::time::Duration::from_secs(1),
+    };
+    // Slow: no automaton has room for its states.
+    let slow = r"needle|a[ab]{3000}[^ab]";
+    let hits = search_lines(&query(&top, slow), &name, &bounds).unwrap();
+    assert!(hits.timed_out && hits.matches == 1, "{hits:?}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
+fn a_search_is_cancelled_inside_a_file() {
+    let (top, _dir) = tree(&[("long", &b"abc def\n".repeat(1 << 20))]);
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let bounds = Bounds {
+        may_read: &|_| true,
+        cancelled: &|| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 20,
+        deadline: far(),
+    };
+    let found = search_lines(&query(&top, "no such"), &|_| String::new(), &bounds);
+    assert!(matches!(found, Err(SearchError::Cancelled)));
+    // A file of this size is read in more than a hundred pieces.
+    assert!(asked.into_inner() < 40);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Lines as a person would find them, one after the other.
+    fn by_hand(files: &[(String, String)], pattern: &str) -> String {
+        let mut rows = String::new();
+        for (path, text) in files {
+            for (index, line) in text.lines().enumerate() {
+                if line.contains(pattern) {
+                    rows.push_str(&format!("{path}:{}:{line}\n", index + 1));
+                }
+            }
+        }
+        rows
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn a_plain_word_is_found_where_a_plain_search_finds_it(
+            texts in prop::collection::btree_map(
+                "[a-c]{1,2}(/[a-c]\\.[rt])?",
+                prop::collection::vec("[xyz é]{0,6}", 0..6),
+                1..8,
+            ),
+            pattern in "[xyzé]{1,2}",
+            ends in prop::sample::select(vec!["\n", "\r\n"]),
+        ) {
+            // A name cannot be a file and a folder.
+            let texts: Vec<(String, String)> = texts
+                .into_iter()
+                .map(|(path, lines)| (path.replace('/', "-d/"), lines.join(ends)))
+                .collect();
+            let files: Vec<(&str, &[u8])> = texts
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_bytes()))
+                .collect();
+            let (top, _dir) = tree(&files);
+            let mut sorted = texts.clone();
+            sorted.sort_by(|a, b| Path::new(&a.0).cmp(Path::new(&b.0)));
+            let hits = search(&top, &query(&top, &pattern)).unwrap();
+            prop_assert_eq!(hits.shown, by_hand(&sorted, &pattern));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Instant,
 };
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -16,17 +17,36 @@ const MAX_THREADS: usize = 12;
 /// What came of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// Files that may not be read.
-    pub(super) hidden: usize,
+    /// Whether there are files that may not be read.
+    pub(super) has_denied: bool,
+    /// Whether time ran out.
+    pub(super) timed_out: bool,
     /// Folders and files that could not be looked at.
     pub(super) failed: usize,
+}
+
+/// Which files are wanted.
+#[derive(Default)]
+pub(super) struct Narrow {
+    pub(super) glob: Option<PathGlob>,
+    pub(super) file_type: Option<Types>,
+}
+
+impl Narrow {
+    fn wants(&self, under: &Path, path: &Path) -> bool {
+        let is_type = |types: &Types| !types.matched(path, false).is_ignore();
+        self.file_type.as_ref().is_none_or(is_type)
+            && self
+                .glob
+                .as_ref()
+                .is_none_or(|glob| glob.matches(under, path))
+    }
 }
 
 /// Walks files below `under`, which may be a file, and hands each to a visitor made once a thread.
 pub(super) fn walk<V>(
     under: &Path,
-    glob: Option<&PathGlob>,
-    file_type: Option<Types>,
+    narrow: &Narrow,
     bounds: &Bounds<'_>,
     make_visitor: impl Fn() -> V + Sync,
 ) -> Result<Walked, SearchError>
@@ -49,18 +69,21 @@ where
         .follow_links(false)
         .threads(threads)
         .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
-    if let Some(types) = file_type {
-        walker.types(types);
-    }
     let walker = walker.build_parallel();
-    let (hidden, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let failed = AtomicUsize::new(0);
+    let (has_denied, timed_out) = (AtomicBool::new(false), AtomicBool::new(false));
     let stopped = AtomicBool::new(false);
     walker.run(|| {
         let mut visit = make_visitor();
-        let (hidden, failed, stopped) = (&hidden, &failed, &stopped);
+        let (failed, stopped) = (&failed, &stopped);
+        let (has_denied, timed_out) = (&has_denied, &timed_out);
         Box::new(move |entry| {
             if (bounds.cancelled)() {
                 stopped.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            if Instant::now() >= bounds.deadline {
+                timed_out.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
             let Ok(entry) = entry else {
@@ -71,22 +94,22 @@ where
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 return WalkState::Continue;
             }
-            if glob.is_some_and(|glob| !glob.matches(under, entry.path())) {
-                return WalkState::Continue;
-            }
-            if (bounds.may_read)(entry.path()) {
+            // Before anything depends on its name: what is said must not tell whether a guess at it was right.
+            if !(bounds.may_read)(entry.path()) {
+                has_denied.store(true, Ordering::Relaxed);
+            } else if narrow.wants(under, entry.path()) {
                 visit(&entry);
-            } else {
-                hidden.fetch_add(1, Ordering::Relaxed);
             }
             WalkState::Continue
         })
     });
-    if stopped.into_inner() {
+    // Also when it was told to stop in the last file.
+    if stopped.into_inner() || (bounds.cancelled)() {
         return Err(SearchError::Cancelled);
     }
     Ok(Walked {
-        hidden: hidden.into_inner(),
+        has_denied: has_denied.into_inner(),
+        timed_out: timed_out.into_inner(),
         failed: failed.into_inner(),
     })
 }
@@ -106,13 +129,24 @@ impl PathGlob {
             None => (false, glob),
         };
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        let matcher = GlobBuilder::new(pattern)
+        let bad = |problem: String| SearchError::Glob {
+            glob: glob.to_owned(),
+            problem,
+        };
+        if pattern.split('/').any(|part| part == "..") {
+            return Err(bad(
+                "`..` leads out of the folder that is searched; give that folder as `path`".into(),
+            ));
+        }
+        let mut pattern = pattern.to_owned();
+        if pattern.ends_with('/') {
+            pattern.push_str("**");
+        }
+        let matcher = GlobBuilder::new(&pattern)
             .literal_separator(true)
+            .empty_alternates(true)
             .build()
-            .map_err(|error| SearchError::Glob {
-                glob: glob.to_owned(),
-                problem: error.kind().to_string(),
-            })?
+            .map_err(|error| bad(error.kind().to_string()))?
             .compile_matcher();
         Ok(Self {
             matcher,

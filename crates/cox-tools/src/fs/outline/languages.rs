@@ -16,8 +16,12 @@ pub(super) struct Language {
 pub(super) struct Rule {
     pub(super) kind: &'static str,
     pub(super) name: Name,
-    /// Whether definitions inside it are wanted: those of a class are, those of a function are not.
+    /// Whether definitions inside it belong to the outline: those of a class do, those of a function are local to it.
     pub(super) is_container: bool,
+    /// Whether definitions inside it count as lying beside it: the `struct` of a `typedef`.
+    pub(super) is_transparent: bool,
+    /// Whether it is nothing to look for inside a function: a variable.
+    pub(super) is_value: bool,
     /// Whether it is the definition itself, rather than a prototype of it or an `impl` for it.
     pub(super) is_main: bool,
     /// When it counts.
@@ -35,6 +39,8 @@ pub(super) enum Name {
     Receiver,
     /// In the innermost declarator, as C hides it.
     Declarator,
+    /// Nowhere: it is the `default` of its module.
+    Default,
 }
 
 /// When a node of the kind counts as a definition.
@@ -53,6 +59,10 @@ pub(super) enum When {
     DeclaresFunction,
     /// When it declares anything else.
     DeclaresOther,
+    /// When it declares a variable whose value is a function.
+    DeclaresLambda,
+    /// When it is a default export of something without a name of its own.
+    UnnamedDefault,
 }
 
 const fn rule(kind: &'static str, name: Name) -> Rule {
@@ -60,6 +70,8 @@ const fn rule(kind: &'static str, name: Name) -> Rule {
         kind,
         name,
         is_container: false,
+        is_transparent: false,
+        is_value: false,
         is_main: true,
         when: When::Always,
     }
@@ -68,6 +80,16 @@ const fn rule(kind: &'static str, name: Name) -> Rule {
 impl Rule {
     const fn holds(mut self) -> Self {
         self.is_container = true;
+        self
+    }
+
+    const fn shows_through(mut self) -> Self {
+        self.is_transparent = true;
+        self
+    }
+
+    const fn value(mut self) -> Self {
+        self.is_value = true;
         self
     }
 
@@ -118,6 +140,10 @@ const SCRIPT: &[Rule] = &[
     rule("field_definition", Name::Field("property")).when(When::Function),
     rule("variable_declarator", NAME).when(When::TopOrFunction),
     rule("assignment_expression", Name::Field("left")).when(When::Function),
+    rule("pair", Name::Field("key")).when(When::Function),
+    rule("export_statement", Name::Default)
+        .holds()
+        .when(When::UnnamedDefault),
 ];
 
 const PYTHON: &[Rule] = &[
@@ -130,32 +156,43 @@ const PYTHON: &[Rule] = &[
 const GO: &[Rule] = &[
     rule("function_declaration", NAME),
     rule("method_declaration", Name::Receiver),
-    rule("type_spec", NAME),
+    rule("type_spec", NAME).holds(),
     rule("type_alias", NAME),
-    rule("const_spec", NAME),
-    rule("var_spec", NAME),
+    rule("method_elem", NAME).beside(),
+    rule("const_spec", NAME).value(),
+    rule("var_spec", NAME).value(),
+    rule("short_var_declaration", Name::Field("left")).when(When::Function),
 ];
 
 const C: &[Rule] = &[
     rule("function_definition", Name::Declarator),
     rule("declaration", Name::Declarator)
         .beside()
+        .value()
         .when(When::DeclaresFunction),
-    rule("declaration", Name::Declarator).when(When::DeclaresOther),
-    rule("struct_specifier", NAME).when(When::HasBody),
-    rule("union_specifier", NAME).when(When::HasBody),
+    rule("declaration", Name::Declarator)
+        .value()
+        .shows_through()
+        .when(When::DeclaresOther),
+    rule("struct_specifier", NAME).holds().when(When::HasBody),
+    rule("union_specifier", NAME).holds().when(When::HasBody),
     rule("enum_specifier", NAME).when(When::HasBody),
-    rule("type_definition", Name::Declarator),
+    rule("type_definition", Name::Declarator).shows_through(),
     rule("preproc_def", NAME),
     rule("preproc_function_def", NAME),
 ];
 
 const CPP: &[Rule] = &[
     rule("function_definition", Name::Declarator),
+    rule("declaration", Name::Declarator).when(When::DeclaresLambda),
     rule("declaration", Name::Declarator)
         .beside()
+        .value()
         .when(When::DeclaresFunction),
-    rule("declaration", Name::Declarator).when(When::DeclaresOther),
+    rule("declaration", Name::Declarator)
+        .value()
+        .shows_through()
+        .when(When::DeclaresOther),
     rule("field_declaration", Name::Declarator)
         .beside()
         .when(When::DeclaresFunction),
@@ -164,7 +201,7 @@ const CPP: &[Rule] = &[
     rule("struct_specifier", NAME).holds().when(When::HasBody),
     rule("union_specifier", NAME).holds().when(When::HasBody),
     rule("enum_specifier", NAME).when(When::HasBody),
-    rule("type_definition", Name::Declarator),
+    rule("type_definition", Name::Declarator).shows_through(),
     rule("alias_declaration", NAME),
     rule("concept_definition", NAME),
     rule("preproc_def", NAME),
@@ -178,6 +215,7 @@ const JAVA: &[Rule] = &[
     rule("record_declaration", NAME).holds(),
     rule("annotation_type_declaration", NAME).holds(),
     rule("method_declaration", NAME),
+    rule("annotation_type_element_declaration", NAME),
     rule("constructor_declaration", NAME),
     rule("compact_constructor_declaration", NAME),
 ];

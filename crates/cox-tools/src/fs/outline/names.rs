@@ -12,10 +12,12 @@ pub(super) fn plain(text: &str) -> Vec<String> {
         return path;
     }
     let text = without_parameters(text.trim().trim_matches(['"', '\'']));
+    // A private name of JavaScript; in what is asked for `#` parts a class from its method.
+    let text = text.trim_start_matches('#');
     if text.contains(['{', '[', '(', '\n', ' ']) || text.len() > MAX_NAME {
         return Vec::new();
     }
-    let text = text.rsplit('.').next().unwrap_or(&text);
+    let text = text.rsplit('.').next().unwrap_or(text);
     split(text)
 }
 
@@ -84,7 +86,9 @@ pub(super) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
             let limit = (wanted.chars().count() / 3).max(1);
             if distance <= limit {
                 Some((distance, name))
-            } else if wanted.len() > 2 && (lower.contains(&wanted) || wanted.contains(&lower)) {
+            } else if wanted.len() > 2
+                && (lower.contains(&wanted) || (lower.len() > 2 && wanted.contains(&lower)))
+            {
                 Some((limit + 1 + lower.len().abs_diff(wanted.len()), name))
             } else {
                 None

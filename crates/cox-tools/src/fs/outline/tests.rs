@@ -4,8 +4,8 @@ use super::*;
 #[track_caller]
 fn check(path: &str, text: &str, expect: &str) {
     let outline = outline(path, text);
-    let rows: Vec<String> = outline
-        .definitions
+    let (listed, _) = outline.listed();
+    let rows: Vec<String> = listed
         .iter()
         .map(|row| format!("{}: {}{}", row.line, "  ".repeat(row.depth), row.signature))
         .collect();
@@ -224,6 +224,7 @@ func main() { x := func() {} }
 9: var v int
 11: type Server[T any] struct
 16: Reader interface
+16:   Read()
 19: func (s *Server[T]) Run(ctx context.Context) error
 21: func main()",
     );
@@ -469,6 +470,141 @@ fn text_that_is_not_of_the_language_is_said_to_be() {
     let found = outline("a.rs", "fn a() {}\n}}} ??? {{{\nfn b() {}\n");
     assert_eq!(found.how, How::Parsed("Rust", true));
     assert!(!found.definitions.is_empty());
+}
+
+#[test]
+fn what_lies_in_a_function_is_found_and_listed_when_it_is_long() {
+    let rust = "fn outer() {\n    fn inner() {}\n    struct Local;\n    impl Local {\n        fn m(&self) {}\n    }\n    fn long() {\n        a();\n    }\n}\n";
+    check(
+        "a.rs",
+        rust,
+        "1: fn outer()\n4:   impl Local\n7:   fn long()",
+    );
+    finds("a.rs", rust, "outer::inner", "2-2 +0");
+    finds("a.rs", rust, "inner", "2-2 +0");
+    finds("a.rs", rust, "outer::Local::m", "5-5 +0");
+    let python = "def deco(f):\n    def wrap(*a):\n        x = 1\n        class C:\n            def m(self): pass\n        return f(*a)\n    return wrap\n\ndef wrap(): pass\n";
+    check(
+        "a.py",
+        python,
+        "1: def deco(f)\n2:   def wrap(*a)\n9: def wrap()",
+    );
+    finds("a.py", python, "deco.wrap", "2-6 +0");
+    finds("a.py", python, "wrap", "9-9 +1");
+    finds("a.py", python, "deco.wrap.C.m", "5-5 +0");
+    let script = "function make() {\n  const x = 1;\n  const get = () => x;\n  function set(y) {\n    return y;\n  }\n  return { get, run() { return 1; } };\n}\nexport const api = {\n  load() { return 1; },\n  save: async () => {\n    return 2;\n  },\n};\n";
+    check(
+        "a.js",
+        script,
+        "1: function make()\n4:   function set(y)\n9: export const api\n11:   save: async () =>",
+    );
+    finds("a.js", script, "make.get", "3-3 +0");
+    finds("a.js", script, "make.run", "7-7 +0");
+    finds("a.js", script, "api.load", "10-10 +0");
+    finds("a.js", script, "x", "nearest: ");
+    let go =
+        "func main() {\n\tvar n int\n\trun := func() {\n\t\tn++\n\t}\n\ttype local struct{}\n}\n";
+    check("a.go", go, "1: func main()\n3:   run := func()");
+    finds("a.go", go, "main.run", "3-5 +0");
+    finds("a.go", go, "local", "6-6 +0");
+    let cpp = "int f() {\n  int n = 1;\n  auto add = [&](int x) { return x; };\n  struct L { int g() { return 1; } };\n}\n";
+    finds("a.cpp", cpp, "f::add", "3-3 +0");
+    finds("a.cpp", cpp, "f::L::g", "4-4 +0");
+    finds("a.cpp", cpp, "n", "nearest: L f g");
+    let java = "class A {\n  void f() {\n    class B { void g() {} }\n    run(new R() { public void h() {} });\n  }\n}\n";
+    finds("A.java", java, "A.f.B.g", "3-3 +0");
+    finds("A.java", java, "f.h", "4-4 +0");
+}
+
+#[test]
+fn more_local_functions_than_anyone_reads_are_not_listed() {
+    let local = "  function f() {\n    return 1;\n  }\n".repeat(MAX_LOCAL + 1);
+    let found = outline("a.js", &format!("function all() {{\n{local}}}\n"));
+    let (listed, more) = found.listed();
+    assert_eq!((listed.len(), more), (1, MAX_LOCAL + 1));
+}
+
+#[test]
+fn a_typedef_and_the_struct_in_it_are_two_names() {
+    let c = "typedef struct foo {\n  int x;\n  struct bar { int y; } b;\n} foo_t;\nstatic struct conf { int z; } conf_now = { 1 };\nstruct foo *make(void);\n";
+    check(
+        "a.c",
+        c,
+        "1: struct foo\n3:   struct bar\n4: typedef struct foo { int x; struct bar { int y; } b; } foo_t\n5: static struct conf { int z; } conf_now\n5: struct conf\n6: struct foo *make(void)",
+    );
+    finds("a.c", c, "foo", "1-4 +0");
+    finds("a.c", c, "foo_t", "1-4 +0");
+    finds("a.c", c, "bar", "3-3 +0");
+    finds("a.c", c, "conf", "5-5 +0");
+    finds("a.cpp", c, "foo_t", "1-4 +0");
+    finds("a.cpp", c, "foo", "1-4 +0");
+}
+
+#[test]
+fn typescript_has_default_exports_private_names_and_dotted_namespaces() {
+    let text = "export default class {\n  #secret() { return 1; }\n  get size() { return 1; }\n  set size(v) {}\n}\nnamespace A.B { export const f = () => 1; }\nexport enum E { X }\n";
+    finds("a.ts", text, "default", "1-5 +0");
+    finds("a.ts", text, "default.secret", "2-2 +0");
+    finds("a.ts", text, "#secret", "2-2 +0");
+    finds("a.ts", text, "size", "several: 3 4");
+    finds("a.ts", text, "A.B.f", "6-6 +0");
+    finds("a.ts", text, "E", "7-7 +0");
+    finds(
+        "a.ts",
+        "export default (x: number) => {\n  return x;\n};\n",
+        "default",
+        "1-3 +0",
+    );
+    finds(
+        "a.js",
+        "export default { data() { return 1; } };\n",
+        "default.data",
+        "1-1 +0",
+    );
+    finds(
+        "a.js",
+        "export default function () {}\n",
+        "default",
+        "1-1 +0",
+    );
+    finds(
+        "a.js",
+        "export default function named() {}\n",
+        "named",
+        "1-1 +0",
+    );
+    finds(
+        "a.js",
+        "const a = 1;\nexport default a;\n",
+        "default",
+        "nearest: ",
+    );
+}
+
+#[test]
+fn go_interfaces_and_java_annotations_have_members() {
+    let go = "type R interface {\n\tRun(a int) error\n}\ntype S struct{}\nfunc (s S) Run(a int) error { return nil }\n";
+    finds("a.go", go, "Run", "5-5 +1");
+    finds("a.go", go, "R.Run", "2-2 +0");
+    finds(
+        "A.java",
+        "@interface A { String value() default \"\"; }\n",
+        "A.value",
+        "1-1 +0",
+    );
+}
+
+#[test]
+fn markdown_underlines_fences_and_front_matter() {
+    let text = "---\ntitle: x\n---\nTop\nline\n===\ntext\n\nSub\n---\n- item\n---\n````\n```\n# not\n````\n  ## Two #\n#\tTab\n# C#\na | b\n--- | ---\n\n---\n> q\n---\n    # code\n";
+    check(
+        "a.md",
+        text,
+        "4: Top line\n9:   Sub\n17:   ## Two #\n18: # Tab\n19: # C#",
+    );
+    finds("a.md", text, "Sub", "9-16 +0");
+    finds("a.md", text, "C#", "19-26 +0");
+    finds("a.md", "# A\n", "a", "nearest: A");
 }
 
 mod properties {

@@ -41,14 +41,19 @@ const ATTACHED: [&str; 6] = [
 ];
 
 /// Values that make a variable a definition of its own.
-const FUNCTIONS: [&str; 6] = [
+const FUNCTIONS: [&str; 8] = [
     "arrow_function",
     "function_expression",
     "function",
     "generator_function",
+    "func_literal",
+    "lambda_expression",
     "class",
     "class_expression",
 ];
+
+/// Long nodes without a definition in them.
+const SKIPPED: [&str; 2] = ["initializer_list", "token_tree"];
 
 /// What a parse came to.
 pub(super) struct Parsed {
@@ -82,6 +87,8 @@ pub(super) fn definitions(language: &Language, text: &str, deadline: Instant) ->
         found: Vec::new(),
     };
     walk.run(tree.walk(), deadline)?;
+    // The name of a `typedef` stands behind what it names.
+    walk.found.sort_by_key(|definition| definition.line);
     Some(Parsed {
         definitions: walk.found,
         has_errors: tree.root_node().has_error(),
@@ -103,6 +110,8 @@ struct Level {
     owner: Option<usize>,
     /// Whether they stand at the top of the file.
     is_top: bool,
+    /// Whether they lie in the body of a definition such as a function.
+    is_local: bool,
     /// What stands around them, until the first definition in it has taken it.
     wrapper: Option<Wrapper>,
     /// The rows of the comments and attributes just before the next child.
@@ -173,6 +182,9 @@ impl Walk<'_> {
         level.ended = Some(end_row);
         let level = *level;
 
+        if SKIPPED.contains(&kind) {
+            return None;
+        }
         if let Some(rule) = self.rule_for(node, level) {
             return self.define(node, rule, first_row, level);
         }
@@ -188,19 +200,17 @@ impl Walk<'_> {
         Some(Level {
             owner: level.owner,
             is_top: level.is_top && is_wrapper,
+            is_local: level.is_local,
             wrapper,
             ..Level::default()
         })
     }
 
     fn rule_for(&self, node: Node<'_>, level: Level) -> Option<&'static Rule> {
-        let value = || {
-            node.child_by_field_name("value")
-                .or_else(|| node.child_by_field_name("right"))
-        };
-        let is_function = || value().is_some_and(|value| FUNCTIONS.contains(&value.kind()));
+        let is_function = || value_of(node).is_some_and(|value| FUNCTIONS.contains(&value.kind()));
         self.rules.iter().find(|rule| {
             rule.kind == node.kind()
+                && !(rule.is_value && level.is_local && !is_function())
                 && match rule.when {
                     When::Always => true,
                     When::HasBody => node.child_by_field_name("body").is_some(),
@@ -214,6 +224,13 @@ impl Walk<'_> {
                     }
                     When::DeclaresFunction => innermost(node).is_some_and(|(_, is)| is),
                     When::DeclaresOther => innermost(node).is_some_and(|(_, is)| !is),
+                    When::DeclaresLambda => node
+                        .child_by_field_name("declarator")
+                        .and_then(|declared| declared.child_by_field_name("value"))
+                        .is_some_and(|value| value.kind() == "lambda_expression"),
+                    When::UnnamedDefault => {
+                        default_of(node).is_some() && exported(node).is_some_and(is_unnamed)
+                    }
                 }
         })
     }
@@ -226,9 +243,16 @@ impl Walk<'_> {
         first_row: usize,
         level: Level,
     ) -> Option<Level> {
+        let is_container = rule.is_container
+            && !(rule.when == When::UnnamedDefault && exported(node).is_some_and(is_callable));
         let inside = |owner| {
-            rule.is_container.then(|| Level {
-                owner,
+            Some(Level {
+                owner: if rule.is_transparent {
+                    level.owner
+                } else {
+                    owner
+                },
+                is_local: level.is_local || !(is_container || rule.is_transparent),
                 ..Level::default()
             })
         };
@@ -261,6 +285,7 @@ impl Walk<'_> {
             last: last_row(node) + 1,
             signature: self.signature(node, start, name_node.end_byte()),
             is_main: rule.is_main,
+            is_local: level.is_local,
         };
         self.found.push(definition);
         inside(Some(self.found.len() - 1))
@@ -271,8 +296,13 @@ impl Walk<'_> {
         let (node, path) = match name {
             Name::Field(field) => {
                 let node = node.child_by_field_name(field)?;
-                (node, names::plain(text(node)))
+                let path = match node.kind() {
+                    "nested_identifier" => text(node).split('.').map(str::to_owned).collect(),
+                    _ => names::plain(text(node)),
+                };
+                (node, path)
             }
+            Name::Default => (default_of(node)?, vec!["default".to_owned()]),
             Name::ImplType => {
                 let node = node.child_by_field_name("type")?;
                 (node, names::of_type(text(node)))
@@ -294,9 +324,7 @@ impl Walk<'_> {
 
     /// The text from `start` to the body, on one line.
     fn signature(&self, node: Node<'_>, start: usize, name_end: usize) -> String {
-        let value = node
-            .child_by_field_name("value")
-            .or_else(|| node.child_by_field_name("right"));
+        let value = value_of(node).or_else(|| exported(node));
         let body = node
             .child_by_field_name("body")
             .or_else(|| value.and_then(|value| value.child_by_field_name("body")));
@@ -313,6 +341,46 @@ impl Walk<'_> {
         let unfinished = |c: char| c.is_whitespace() || matches!(c, '{' | '=' | ':' | ';' | '(');
         one_line(signature.trim_end_matches(unfinished))
     }
+}
+
+/// The value that a node gives a name to; in Go it is a list of one.
+fn value_of(node: Node<'_>) -> Option<Node<'_>> {
+    let value = node
+        .child_by_field_name("value")
+        .or_else(|| node.child_by_field_name("right"))?;
+    if value.kind() == "expression_list" && value.named_child_count() == 1 {
+        return value.named_child(0);
+    }
+    Some(value)
+}
+
+/// The word `default` of an export.
+fn default_of(node: Node<'_>) -> Option<Node<'_>> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor)
+        .find(|child| child.kind() == "default")
+}
+
+/// What an export exports.
+fn exported(node: Node<'_>) -> Option<Node<'_>> {
+    node.child_by_field_name("declaration")
+        .or_else(|| node.child_by_field_name("value"))
+}
+
+fn is_unnamed(node: Node<'_>) -> bool {
+    let has_name = node.child_by_field_name("name").is_some();
+    !has_name
+        && (is_callable(node)
+            || FUNCTIONS.contains(&node.kind())
+            || matches!(
+                node.kind(),
+                "object" | "call_expression" | "class_declaration" | "abstract_class_declaration"
+            ))
+}
+
+fn is_callable(node: Node<'_>) -> bool {
+    let kind = node.kind();
+    kind.contains("function") || kind == "call_expression"
 }
 
 /// The row that a node ends on. One that includes its line break ends on the line before.

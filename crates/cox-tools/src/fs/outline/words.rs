@@ -77,6 +77,7 @@ pub(super) fn definitions(text: &str) -> Vec<Definition> {
                 last: index + 1,
                 signature: one_line(line.trim().trim_end_matches('{')),
                 is_main: true,
+                is_local: false,
             }
         })
         .collect()
