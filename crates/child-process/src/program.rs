@@ -17,7 +17,12 @@ pub struct Program {
     pub(crate) wrap: Option<Wrap>,
     pub(crate) stdin: Stdin,
     pub(crate) output: Output,
+    pub(crate) max_processes: u64,
 }
+
+/// Most processes and threads of one program and what it starts, unless told otherwise: far above any build, far below
+/// what takes a machine with it.
+pub const MAX_PROCESSES: u64 = 8_192;
 
 /// What a child reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +44,10 @@ pub enum Output {
     Merged,
     /// Each stream into its own pipe.
     Separate,
+    /// Both streams onto a pseudo-terminal of its own, which is its input and controlling terminal too: 120 by 40, no
+    /// echo, output as it was written. [`Program::run`] types the end of input now and then, so nothing waits for a
+    /// person. Where the system has no pseudo-terminals, as [`Output::Merged`].
+    Terminal,
 }
 
 impl Program {
@@ -52,6 +61,7 @@ impl Program {
             wrap: None,
             stdin: Stdin::Null,
             output: Output::Merged,
+            max_processes: MAX_PROCESSES,
         }
     }
 
@@ -104,7 +114,27 @@ impl Program {
         self
     }
 
+    /// Sets how many processes and threads it and what it starts may have at a time. The kernel holds root to it by a
+    /// control group where one can be made, others by a limit of their user; elsewhere it is looked at now and then.
+    #[must_use]
+    pub fn max_processes(mut self, max: u64) -> Self {
+        self.max_processes = max;
+        self
+    }
+
     /// Returns the program and the arguments that are really started, the wrap in front.
+    /// Returns the program and its arguments as a person would type them, without what they are wrapped in. For
+    /// messages: nothing is started from it.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        let words = std::iter::once(self.program.as_os_str())
+            .chain(self.args.iter().map(OsString::as_os_str));
+        words
+            .map(|word| quoted(&word.to_string_lossy()))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     pub(crate) fn argv(&self) -> (PathBuf, Vec<OsString>) {
         match &self.wrap {
             None => (self.program.clone(), self.args.clone()),
@@ -116,4 +146,14 @@ impl Program {
             }
         }
     }
+}
+
+/// A word as a shell would want it typed.
+fn quoted(word: &str) -> String {
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || "-_./=:,@%+".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -1,0 +1,370 @@
+//! A connection: what was agreed, the calls on it, what it says by itself.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use mcp_wire::{
+    CallResult, Era, Frame, Id, Implementation, Notification, Object, Outcome, Raw, Revision,
+    ServerCapabilities, Tool, header, method,
+};
+use tokio::sync::{broadcast, mpsc};
+
+use crate::ask::Ask;
+use crate::call::{CallOptions, Watched};
+use crate::clock::Clock;
+use crate::connect::Verdict;
+use crate::events::Event;
+use crate::failure::Failure;
+use crate::handshake;
+use crate::questions;
+use crate::server::ServerSpec;
+use crate::transport::{Stray, Transport};
+
+/// How many events wait for a slow listener; it is told how many it missed.
+const EVENTS: usize = 1_024;
+
+/// A connection to a server. Cheap to clone; the server ends when the last one is dropped.
+#[derive(Clone)]
+pub struct Connection {
+    pub(crate) inner: Arc<Inner>,
+    verdict: Option<Verdict>,
+}
+
+/// What the handshake found.
+#[derive(Debug, Clone)]
+pub struct Agreed {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// Who the server says it is; for showing only.
+    pub server_info: Option<Implementation>,
+    /// What it offers.
+    pub capabilities: ServerCapabilities,
+    /// What it wants a model to know about it; text from outside.
+    pub instructions: Option<String>,
+    /// The whole answer.
+    pub raw: Object,
+}
+
+impl Agreed {
+    pub(crate) fn modern(revision: Revision) -> Self {
+        Self {
+            revision,
+            server_info: None,
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+            raw: Object::new(),
+        }
+    }
+
+    /// Whether it came from a whole answer rather than from an error that named a revision.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.raw.is_empty()
+    }
+}
+
+/// What all clones of a connection share.
+pub(crate) struct Inner {
+    pub(crate) spec: ServerSpec,
+    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) ask: Option<Arc<dyn Ask>>,
+    agreed: RwLock<Arc<Agreed>>,
+    next_id: AtomicI64,
+    events: broadcast::Sender<Event>,
+    tools: Mutex<HashMap<String, Tool>>,
+    clocks: Mutex<Vec<Weak<Clock>>>,
+    generation: AtomicU64,
+    renewing: tokio::sync::Mutex<()>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    pub(crate) fn new(
+        spec: ServerSpec,
+        transport: Box<dyn Transport>,
+        ask: Option<Arc<dyn Ask>>,
+        strays: mpsc::Receiver<Stray>,
+    ) -> Arc<Self> {
+        let inner = Arc::new(Self {
+            spec,
+            transport,
+            ask,
+            agreed: RwLock::new(Arc::new(Agreed::modern(Revision::NEWEST))),
+            next_id: AtomicI64::new(1),
+            events: broadcast::Sender::new(EVENTS),
+            tools: Mutex::default(),
+            clocks: Mutex::default(),
+            generation: AtomicU64::new(0),
+            renewing: tokio::sync::Mutex::new(()),
+        });
+        tokio::spawn(take_strays(Arc::downgrade(&inner), strays));
+        inner
+    }
+
+    pub(crate) fn next_id(&self) -> Id {
+        Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn agreed(&self) -> Arc<Agreed> {
+        Arc::clone(&self.agreed.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn agree(&self, agreed: Agreed) {
+        *self.agreed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(agreed);
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        self.agreed().revision
+    }
+
+    /// From now on messages are spelled for this revision.
+    pub(crate) fn speak(&self, revision: Revision) {
+        let agreed = Agreed {
+            revision,
+            ..(*self.agreed()).clone()
+        };
+        self.agree(agreed);
+        self.transport.agreed(revision);
+    }
+
+    pub(crate) fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    pub(crate) fn tell(&self, event: Event) {
+        let _nobody_listens = self.events.send(event);
+    }
+
+    /// One request without rounds and repeats, for the handshake.
+    pub(crate) async fn exchange(
+        self: &Arc<Self>,
+        method: &str,
+        params: Object,
+        options: &CallOptions,
+    ) -> Result<Raw, Failure> {
+        let watched = Watched {
+            inner: self,
+            options,
+            clock: self.clock(options),
+        };
+        watched.once(method, params).await
+    }
+
+    pub(crate) fn remember_clock(&self, clock: &Arc<Clock>) {
+        let mut clocks = lock(&self.clocks);
+        clocks.retain(|clock| clock.strong_count() > 0);
+        clocks.push(Arc::downgrade(clock));
+    }
+
+    fn open_clocks(&self) -> Vec<Arc<Clock>> {
+        lock(&self.clocks)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
+        lock(&self.tools).get(name).cloned()
+    }
+
+    pub(crate) fn remember_tools(&self, tools: &[Tool]) {
+        *lock(&self.tools) = tools
+            .iter()
+            .map(|tool| (tool.name.clone(), tool.clone()))
+            .collect();
+    }
+
+    pub(crate) fn forget_tools(&self) {
+        lock(&self.tools).clear();
+    }
+
+    /// The headers that mirror arguments of this call. The tools are read first when that is needed to know.
+    pub(crate) async fn param_headers(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Object,
+        options: &CallOptions,
+    ) -> Result<Vec<(String, String)>, Failure> {
+        if method != method::TOOLS_CALL
+            || !self.transport.mirrors_headers()
+            || self.revision().era() == Era::Legacy
+        {
+            return Ok(Vec::new());
+        }
+        let name = params.string("name").unwrap_or_default();
+        let known = match self.tool(&name) {
+            Some(tool) => Some(tool),
+            None => {
+                Box::pin(self.read_tools(options)).await?;
+                self.tool(&name)
+            }
+        };
+        let Some(tool) = known else {
+            return Ok(Vec::new());
+        };
+        let headers = tool
+            .param_headers()
+            .map_err(|error| self.refuse(format!("`{name}`: {}", error.reason)))?;
+        let arguments = params.object("arguments").unwrap_or_default();
+        let mut values = Vec::new();
+        for header in headers {
+            let value = header::param_value(&header, &arguments)
+                .map_err(|error| self.refuse(error.reason))?;
+            values.extend(value.map(|value| (header.header.clone(), value)));
+        }
+        Ok(values)
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Begins a new session after one was lost. However many calls noticed it, one handshake is made.
+    pub(crate) async fn renew(self: &Arc<Self>, noticed_at: u64) -> Result<(), Failure> {
+        let _single = self.renewing.lock().await;
+        if self.generation() != noticed_at {
+            return Ok(());
+        }
+        let agreed = Box::pin(handshake::initialize(self)).await?;
+        self.agree(agreed);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.tell(Event::SessionRenewed);
+        Ok(())
+    }
+
+    /// Passes on a notification that belongs to no call.
+    pub(crate) fn announce(&self, notification: Notification) {
+        let Notification { method, params, .. } = notification;
+        let event = match method.as_str() {
+            method::TOOLS_CHANGED => {
+                self.forget_tools();
+                Event::ToolsChanged
+            }
+            method::PROMPTS_CHANGED => Event::PromptsChanged,
+            method::RESOURCES_CHANGED => Event::ResourcesChanged,
+            method::RESOURCE_UPDATED => Event::ResourceUpdated {
+                uri: params.string("uri").unwrap_or_default(),
+            },
+            method::LOG_MESSAGE => Event::Log {
+                level: params.string("level").unwrap_or_default(),
+                logger: params.string("logger"),
+                data: params.get("data").cloned().unwrap_or_else(Raw::null),
+            },
+            method::ELICITATION_COMPLETE => Event::ElicitationComplete {
+                elicitation_id: params.string("elicitationId").unwrap_or_default(),
+            },
+            method::TASK_STATUS | method::TASK_CHANGED => Event::TaskChanged { params },
+            _ => Event::Unknown { method, params },
+        };
+        self.tell(event);
+    }
+
+    pub(crate) async fn end(&self) {
+        self.transport.close().await;
+    }
+}
+
+/// Takes what belongs to no call, until the connection is gone.
+async fn take_strays(inner: Weak<Inner>, mut strays: mpsc::Receiver<Stray>) {
+    while let Some(stray) = strays.recv().await {
+        let Some(inner) = inner.upgrade() else { return };
+        match stray {
+            Stray::Message(Frame::Notification(notification)) => inner.announce(notification),
+            Stray::Message(Frame::Request(request)) => {
+                tokio::spawn(async move {
+                    let attributable =
+                        matches!(request.method.as_str(), method::PING | method::ROOTS_LIST);
+                    if attributable || inner.spec.single_caller {
+                        let clocks = inner.open_clocks();
+                        questions::answer_request(
+                            &inner,
+                            &CallOptions::default(),
+                            &clocks,
+                            request,
+                        )
+                        .await;
+                    } else {
+                        questions::refuse_request(&inner, request).await;
+                    }
+                });
+            }
+            Stray::Message(Frame::Response(_)) => {}
+            Stray::Noise(head) => inner.tell(Event::Noise { head }),
+            Stray::Closed(broken) => inner.tell(Event::Closed { why: broken.why }),
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(inner: Arc<Inner>, agreed: Agreed, verdict: Option<Verdict>) -> Self {
+        inner.speak(agreed.revision);
+        inner.agree(agreed);
+        Self { inner, verdict }
+    }
+
+    /// What was agreed.
+    #[must_use]
+    pub fn agreed(&self) -> Arc<Agreed> {
+        self.inner.agreed()
+    }
+
+    /// The era that is spoken.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.inner.revision().era()
+    }
+
+    /// What to remember for the next connection with this configuration; `None` when what was seen proves nothing.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
+    }
+
+    /// What the server says without being asked, from now on.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.inner.events()
+    }
+
+    /// Calls a tool, answers its questions, waits for its task.
+    ///
+    /// # Errors
+    /// When there is no result; a result that says `isError` is a result.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Object,
+        options: &CallOptions,
+    ) -> Result<CallResult, Failure> {
+        let params = Object::new()
+            .with("name", name)
+            .with("arguments", arguments);
+        let result = self
+            .inner
+            .request(method::TOOLS_CALL, params, options)
+            .await?;
+        CallResult::parse(result).map_err(|error| self.inner.unreadable(&error.reason))
+    }
+
+    /// Makes any request, as it is; for passing on what another client sent.
+    ///
+    /// # Errors
+    /// When there is no result.
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Object,
+        options: &CallOptions,
+    ) -> Result<Outcome, Failure> {
+        self.inner.outcome(method, params, options).await
+    }
+
+    /// Ends the connection, and a server that is a program with all it started. Returns the process ids of what could
+    /// not be ended.
+    pub async fn close(&self) -> Vec<i32> {
+        self.inner.transport.close().await
+    }
+}
