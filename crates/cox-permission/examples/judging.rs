@@ -1,7 +1,11 @@
-//! Measures how long a shell line takes to be read and judged: `cargo run --release -p cox-permission --example judging`.
+//! Measures how long a shell line takes to be read and judged, in turns with a bare parse of the same line by tree-sitter:
+//! `cargo run --release -p cox-permission --example judging`.
 #![expect(clippy::print_stdout, reason = "the measurement is printed")]
 
-use std::{hint::black_box, time::Instant};
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 
 use cox_permission::{
     Anchors, ApprovalPolicy, Grants, Judge, Mode, RuleSet, RuleSource, Subject, Target,
@@ -56,13 +60,19 @@ fn main() {
         ("nothing closed", &broken),
     ] {
         let rounds = if line.len() > 1_000 { 20 } else { ROUNDS };
-        let start = Instant::now();
+        let mut parser = tree_sitter::Parser::new();
+        parser
+            .set_language(&tree_sitter_bash::LANGUAGE.into())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let (mut bare, mut read, mut judged) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
+            let start = Instant::now();
+            black_box(parser.parse(black_box(line), None));
+            bare.push(start.elapsed());
+            let start = Instant::now();
             black_box(segments(black_box(line)));
-        }
-        let read = start.elapsed() / rounds;
-        let start = Instant::now();
-        for _ in 0..rounds {
+            read.push(start.elapsed());
+            let start = Instant::now();
             let segments = segments(black_box(line));
             let subject = Subject {
                 tool: "bash".into(),
@@ -74,11 +84,18 @@ fn main() {
                 }],
             };
             black_box(judge.judge(&subject));
+            judged.push(start.elapsed());
         }
+        let (bare, read, judged) = (median(bare), median(read), median(judged));
         println!(
-            "{name}, {} bytes: read in {read:?}, read and judged in {:?}",
+            "{name}, {} bytes: parsed by tree-sitter alone in {bare:?}, read in {read:?}, read and judged in {judged:?}: {:.1} times the parse",
             line.len(),
-            start.elapsed() / rounds
+            judged.as_secs_f64() / bare.as_secs_f64()
         );
     }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }

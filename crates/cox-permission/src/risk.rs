@@ -10,9 +10,11 @@ use crate::{Segment, Segments, rule::known, segments::loose_commands};
 mod destructive;
 mod readers;
 mod reading;
+mod writers;
 
 pub use readers::read_paths;
 pub(crate) use readers::{is_reader, reads_trees, word_has_pattern};
+pub(crate) use writers::written;
 
 /// How much harm a call can do. Ordered: a later class is riskier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,10 +57,24 @@ pub(crate) fn segment_risk(line: &[Segment], segment: &Segment) -> Risk {
         line.iter()
             .any(|other| matches!(other.words[0].as_str(), "cd" | "pushd" | "popd"))
     };
-    match reading::is_read_only(segment) {
+    match reading::is_read_only(segment) && !runs_more(line, segment) {
         true if words[0] == "git" && changes_folder() => Risk::Exec,
         true => Risk::ReadOnly,
         false => Risk::Exec,
+    }
+}
+
+/// Says whether a command runs another one that does more than read.
+fn runs_more(line: &[Segment], segment: &Segment) -> bool {
+    if segment.runs == 0 {
+        return false;
+    }
+    let at = line.iter().position(|other| std::ptr::eq(other, segment));
+    match at.and_then(|at| line.get(at + 1..=at + segment.runs)) {
+        Some(run) => run
+            .iter()
+            .any(|inner| segment_risk(line, inner) > Risk::ReadOnly),
+        None => true,
     }
 }
 

@@ -82,6 +82,7 @@ pub struct RuleSet {
     /// Rules that allow.
     pub allow: Vec<Rule>,
     anchors: Option<Anchors>,
+    folder: Option<PathBuf>,
 }
 
 impl RuleSet {
@@ -107,7 +108,15 @@ impl RuleSet {
             ask: compile(ask)?,
             allow: compile(allow)?,
             anchors: Some(anchors.clone()),
+            folder: None,
         })
+    }
+
+    /// Says in which folder commands start; without it they start at the workspace root. Absolute.
+    #[must_use]
+    pub fn for_commands_in(mut self, folder: PathBuf) -> Self {
+        self.folder = Some(folder);
+        self
     }
 
     /// Says whether a deny rule forbids reading a path, absolute and with its links resolved. For tools that read
@@ -140,16 +149,24 @@ impl RuleSet {
         self.anchors.as_ref()
     }
 
+    /// Returns the folder in which commands start.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        let root = self.anchors.as_ref().map(|anchors| anchors.root.as_path());
+        self.folder.as_deref().or(root)
+    }
+
     /// Returns the globs of the `Read` denies with their rules.
     pub(crate) fn read_deny_globs(&self) -> impl Iterator<Item = (&Rule, &PathGlob)> {
-        self.deny.iter().filter_map(|rule| match &rule.pattern {
-            Pattern::Path {
-                ability: Ability::Read,
-                glob,
-            } => Some((rule, glob)),
-            _ => None,
-        })
+        globs(&self.deny, Ability::Read)
     }
+}
+
+/// Returns the globs of the rules about an ability.
+pub(crate) fn globs(rules: &[Rule], wanted: Ability) -> impl Iterator<Item = (&Rule, &PathGlob)> {
+    rules.iter().filter_map(move |rule| match &rule.pattern {
+        Pattern::Path { ability, glob } if *ability == wanted => Some((rule, glob)),
+        _ => None,
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,6 +37,8 @@ pub struct Segment {
     /// Whether one of its words begins with a pattern, which a shell may turn into any name, one that looks like an
     /// option among them.
     pub begins_with_pattern: bool,
+    /// How many of the commands behind it in the line are run by it; those that they run are counted too.
+    pub runs: usize,
     /// The files that it is connected to by redirects, or told to write to by an option.
     pub redirects: Vec<Redirect>,
 }

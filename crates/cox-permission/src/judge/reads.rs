@@ -1,4 +1,4 @@
-//! `Read` denies held against the files that a command names.
+//! `Read` denies, and `Edit` rules, held against the files that a command names.
 
 use std::path::{Path, PathBuf};
 
@@ -7,36 +7,46 @@ use globset::GlobBuilder;
 use super::{Decision, Why};
 use crate::{
     PathTarget, Redirect, Risk, Rule, RuleSet, Segment, Subject, Target,
-    risk::{is_reader, read_paths, reads_trees, word_has_pattern},
-    rule::{Anchors, Part, lexical},
+    risk::{is_reader, read_paths, reads_trees, word_has_pattern, written},
+    rule::{Ability, Anchors, Part, PathGlob, globs, lexical},
     segments::loose_commands,
 };
 
 /// How many folders a line may move through before nobody can tell where it is.
 const MAX_FOLDERS: usize = 16;
 
-/// Says, for each command of a line, what the `Read` denies say about the files it names: nothing, ask or deny.
+/// Says, for each command of a line, what the rules say about the files that it names: nothing, ask or deny.
 ///
-/// Pure: links are not followed, and a relative word is read from the workspace root and from every folder that the
-/// line may have gone to.
+/// Pure: links are not followed, and a relative word is read from the folder in which commands start and from every
+/// folder that the line may have gone to.
 pub(super) fn judge_reads(
     rules: &RuleSet,
     segments: &[Segment],
     sandboxed: bool,
 ) -> Vec<Option<(Decision, Why)>> {
-    let Some(anchors) = rules
-        .anchors()
-        .filter(|_| rules.read_deny_globs().next().is_some())
-    else {
+    let edits = || globs(&rules.deny, Ability::Edit).chain(globs(&rules.ask, Ability::Edit));
+    let (Some(anchors), Some(folder)) = (rules.anchors(), rules.folder()) else {
         return vec![None; segments.len()];
     };
-    let mut folders = vec![anchors.root.clone()];
+    let (has_reads, has_edits) = (
+        rules.read_deny_globs().next().is_some(),
+        edits().next().is_some(),
+    );
+    if !has_reads && !has_edits {
+        return vec![None; segments.len()];
+    }
+    let mut folders = vec![folder.to_owned()];
     let mut is_lost = false;
     let mut judged = Vec::with_capacity(segments.len());
     for segment in segments {
-        judged.push(judge_segment(
-            rules, anchors, &folders, is_lost, segment, sandboxed,
-        ));
+        let mut found = None;
+        if has_reads {
+            found = judge_segment(rules, anchors, &folders, is_lost, segment, sandboxed);
+        }
+        if has_edits && !matches!(found, Some((Decision::Deny, _))) {
+            found = judge_written(rules, anchors, &folders, is_lost, segment).or(found);
+        }
+        judged.push(found);
         if matches!(segment.words[0].as_str(), "cd" | "pushd" | "popd") {
             is_lost |= !go(anchors, &mut folders, segment);
         }
@@ -46,18 +56,17 @@ pub(super) fn judge_reads(
 
 /// Returns the `Read` deny that a line seems to offend against, when it cannot be told what it would run.
 pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision, Why)> {
-    rules.read_deny_globs().next()?;
     let commands = loose_commands(line).into_iter().map(|words| Segment {
         text: line.to_owned(),
         words,
         ..Segment::default()
     });
     let commands: Vec<Segment> = commands.collect();
-    let anchors = rules.anchors()?;
+    let (anchors, folder) = (rules.anchors()?, rules.folder()?);
     // After `<` stands a path where a command would stand.
     let named = commands
         .iter()
-        .map(|command| resolve(&command.words[0], &anchors.root, anchors));
+        .map(|command| resolve(&command.words[0], folder, anchors));
     let denied = |path: PathBuf| {
         rules
             .read_deny_globs()
@@ -74,8 +83,7 @@ pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision
 
 /// Says what the rules say about a redirect whose target nobody has found: a deny holds for the path as written.
 pub(super) fn judge_unresolved(rules: &RuleSet, redirect: &Redirect) -> Option<(Decision, Why)> {
-    let anchors = rules.anchors()?;
-    let lexical = resolve(&redirect.written, &anchors.root, anchors);
+    let lexical = resolve(&redirect.written, rules.folder()?, rules.anchors()?);
     let path = PathTarget {
         written: redirect.written.clone(),
         real: lexical.clone(),
@@ -166,6 +174,51 @@ fn judge_segment(
         asked = roots.iter().find_map(reached).map(|(rule, _)| rule.why());
     }
     asked.map(|why| (Decision::Ask, why))
+}
+
+/// Says what the `Edit` rules say about the files that a command writes to by its arguments.
+fn judge_written(
+    rules: &RuleSet,
+    anchors: &Anchors,
+    folders: &[PathBuf],
+    is_lost: bool,
+    segment: &Segment,
+) -> Option<(Decision, Why)> {
+    let written = written(segment);
+    if written.paths.is_empty() {
+        return None;
+    }
+    let edits = || globs(&rules.deny, Ability::Edit).chain(globs(&rules.ask, Ability::Edit));
+    let named: Vec<(&String, PathBuf)> = folders
+        .iter()
+        .map(|folder| match &written.folder {
+            Some(inner) => resolve(inner, folder, anchors),
+            None => folder.clone(),
+        })
+        .flat_map(|folder| {
+            let resolved = written
+                .paths
+                .iter()
+                .map(move |word| (word, resolve(word, &folder, anchors)));
+            resolved.collect::<Vec<_>>()
+        })
+        .collect();
+    let names =
+        |(_, glob): &(&Rule, &PathGlob)| named.iter().any(|(_, path)| glob.covers_strictly(path));
+    if let Some((rule, _)) = globs(&rules.deny, Ability::Edit).find(names) {
+        return Some((Decision::Deny, rule.why()));
+    }
+    let may_name = |(_, glob): &(&Rule, &PathGlob)| {
+        named.iter().any(|(word, path)| {
+            word_has_pattern(word) && may_expand_to(path, glob)
+                || written.whole_trees && glob.lies_below(path)
+        })
+    };
+    let asked = globs(&rules.ask, Ability::Edit)
+        .find(names)
+        .or_else(|| edits().find(may_name))
+        .or_else(|| edits().next().filter(|_| is_lost || written.is_open));
+    asked.map(|(rule, _)| (Decision::Ask, rule.why()))
 }
 
 fn resolve(word: &str, folder: &Path, anchors: &Anchors) -> PathBuf {

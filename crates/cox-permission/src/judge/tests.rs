@@ -1,5 +1,5 @@
 use super::{ApprovalPolicy, Decision, Grants, Judge, Mode, Risk, RuleSet, Subject, Target, Why};
-use crate::{Anchors, PathTarget, segments};
+use crate::{Anchors, PathTarget, RuleSource, segments};
 
 fn anchors() -> Anchors {
     Anchors {
@@ -163,5 +163,77 @@ fn reasons_are_sentences() {
     assert_eq!(
         grant.text(),
         "allowed for this session by `Bash(make all:*)`"
+    );
+}
+
+#[test]
+fn words_of_commands_are_read_from_the_folder_in_which_they_start() {
+    let source = |text: &&str| RuleSource {
+        text: (*text).into(),
+        origin: "test".into(),
+    };
+    let rules = RuleSet::compile(
+        [
+            "Read(secrets/**)",
+            "Edit(api/locked/**)",
+            "Edit(Cargo.lock)",
+        ]
+        .iter()
+        .map(source)
+        .collect(),
+        ["Edit(api/asked)"].iter().map(source).collect(),
+        ["Bash"].iter().map(source).collect(),
+        &anchors(),
+    )
+    .unwrap();
+    let mut judge = Judge {
+        rules: rules.for_commands_in("/home/me/app/api".into()),
+        mode: Mode::Default,
+        policy: ApprovalPolicy::OnRequest,
+        grants: Grants::default(),
+        sandboxed: true,
+    };
+    let cases = [
+        ("cat ../secrets/a", Decision::Deny),
+        ("cat secrets/a", Decision::Allow),
+        ("cd .. && cat secrets/a", Decision::Deny),
+        ("cp x locked/y", Decision::Deny),
+        ("cp locked/y x", Decision::Allow),
+        ("echo x | tee locked/y", Decision::Deny),
+        ("mv locked/y x", Decision::Deny),
+        ("mv . ../x", Decision::Ask),
+        ("sed -i s/a/b/ locked/y", Decision::Deny),
+        ("sed s/a/b/ locked/y", Decision::Allow),
+        ("dd if=x of=locked/y", Decision::Deny),
+        ("install x locked", Decision::Deny),
+        ("ln -s x locked/y", Decision::Deny),
+        ("touch locked/y", Decision::Deny),
+        ("truncate -s 0 locked/y", Decision::Deny),
+        ("git checkout -- locked/y", Decision::Deny),
+        ("git -C .. checkout -- api/locked/y", Decision::Deny),
+        ("rm locked/y", Decision::Deny),
+        ("rm -r locked", Decision::Deny),
+        ("rm -r ../api", Decision::Ask),
+        ("rm ../Cargo.*", Decision::Ask),
+        ("cp x ..", Decision::Allow),
+        ("cp x/Cargo.lock ..", Decision::Deny),
+        ("timeout 5 touch locked/y", Decision::Deny),
+        ("touch asked", Decision::Ask),
+        ("touch \"$x\"", Decision::Ask),
+        ("touch free", Decision::Allow),
+        ("echo locked/y", Decision::Allow),
+    ];
+    for (line, decision) in cases {
+        assert_eq!(
+            judge.judge(&command(line)).decision,
+            decision,
+            "of {line:?}"
+        );
+    }
+    // Nothing of it is milder where everything else runs.
+    judge.mode = Mode::Bypass;
+    assert_eq!(
+        judge.judge(&command("rm locked/y")).decision,
+        Decision::Deny
     );
 }

@@ -2,7 +2,13 @@
 
 use crate::Segment;
 
+mod awk;
+mod find;
 mod git;
+mod options;
+mod sed;
+
+use self::options::{Options, RG, only, operands};
 
 /// Programs without an option or argument that writes or runs something.
 const HARMLESS: &[&str] = &[
@@ -19,16 +25,20 @@ const HARMLESS: &[&str] = &[
     "cut",
     "df",
     "diff",
+    "dirs",
     "dirname",
     "du",
     "echo",
     "egrep",
     "exit",
+    "expand",
     "expr",
     "false",
     "fgrep",
     "fold",
     "free",
+    "getent",
+    "locale",
     "getconf",
     "grep",
     "groups",
@@ -43,9 +53,11 @@ const HARMLESS: &[&str] = &[
     "nproc",
     "od",
     "paste",
+    "popd",
     "printenv",
     "printf",
     "ps",
+    "pushd",
     "pwd",
     "readlink",
     "realpath",
@@ -67,6 +79,7 @@ const HARMLESS: &[&str] = &[
     "tty",
     "type",
     "uname",
+    "unexpand",
     "uptime",
     "wait",
     "wc",
@@ -74,9 +87,22 @@ const HARMLESS: &[&str] = &[
     "which",
     "who",
     "whoami",
+    "yes",
+    "zcat",
 ];
 
-/// Says whether a command only reads.
+/// Says whether a program does nothing but run another command, with options that were read with it.
+pub(super) fn is_wrapper(segment: &Segment) -> bool {
+    let (program, arguments) = (segment.words[0].as_str(), &segment.words[1..]);
+    match program {
+        "command" | "ionice" | "nice" | "stdbuf" | "time" | "timeout" | "xargs" => true,
+        // An option may change the folder.
+        "env" => !arguments.iter().any(|word| word.starts_with('-')),
+        _ => false,
+    }
+}
+
+/// Says whether a command only reads, as far as it goes by itself: what it runs is a command of its own.
 pub(super) fn is_read_only(segment: &Segment) -> bool {
     let Some((program, arguments)) = segment.words.split_first() else {
         return false;
@@ -87,6 +113,9 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
     }
     if matches!(program, "test" | "[" | "[[") {
         return is_harmless_test(segment);
+    }
+    if is_wrapper(segment) {
+        return true;
     }
     // What these set is checked where the line is read.
     if matches!(program, "read" | "set") {
@@ -101,9 +130,7 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
         return false;
     }
     match program {
-        "env" | "time" | "nice" | "hostname" => arguments.is_empty(),
-        "command" => matches!(arguments.first().map(String::as_str), Some("-v" | "-V")),
-        "timeout" => false,
+        "hostname" => arguments.is_empty(),
         "date" => {
             only(
                 arguments,
@@ -193,11 +220,22 @@ pub(super) fn is_read_only(segment: &Segment) -> bool {
                 with_value: "kt",
             },
         ),
-        "sed" => is_printing_sed(arguments),
-        "find" => is_searching_find(arguments),
+        "sed" => sed::is_printing(arguments),
+        "find" => find::is_searching(arguments),
         "rg" => only(arguments, RG),
+        "awk" | "gawk" | "mawk" => awk::is_printing(arguments),
         "git" => git::is_reading(arguments),
-        "node" | "python" | "python3" => matches!(arguments, [word] if word == "--version"),
+        // `cargo`, `rustc`, `go` and `yarn` are not among them: a file of the repository says which program answers.
+        "cc" | "clang" | "cmake" | "docker" | "g++" | "gcc" | "make" | "node" | "npm"
+        | "python" | "python3" | "ruby" => match arguments {
+            [word] if word == "--version" => true,
+            [word] => matches!(
+                (program, word.as_str()),
+                ("node" | "npm", "-v") | ("python" | "python3", "-V")
+            ),
+            _ => false,
+        },
+        "ulimit" => matches!(arguments, [word] if word == "-a"),
         _ => false,
     }
 }
@@ -219,230 +257,16 @@ fn is_harmless_test(segment: &Segment) -> bool {
         "-f", "-d", "-e", "-s", "-z", "-n", "-r", "-w", "-x", "-L", "-h", "=", "==", "!=", "=~",
         "!", "&&", "||", "[", "]", "[[", "]]",
     ];
+    // Between single brackets, and those alone, a word is no arithmetic.
+    const NUMBERS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+    let compares = |word: &str| segment.words[0] != "[[" && NUMBERS.contains(&word);
     // One open word between operators stays an operand.
     !segment.may_split
         && segment.words[1..].iter().enumerate().all(|(at, word)| {
             let is_open = segment.open.contains(&(at + 1));
             is_open
                 || OPERATORS.contains(&word.as_str())
+                || compares(word)
                 || !word.starts_with('-') && !word.contains(['[', '(', '<', '>'])
         })
-}
-
-/// The options under which a program only reads.
-#[derive(Clone, Copy)]
-struct Options {
-    /// Letters that stand alone.
-    short: &'static str,
-    /// Whole names, with or without `=value`.
-    long: &'static [&'static str],
-    /// Letters that a value follows.
-    with_value: &'static str,
-}
-
-const RG: Options = Options {
-    short: "nilwvcoSsFHINpPqx0.LUuah1V",
-    long: &[
-        "files",
-        "hidden",
-        "glob",
-        "iglob",
-        "type",
-        "type-not",
-        "type-list",
-        "no-ignore",
-        "no-ignore-vcs",
-        "no-ignore-parent",
-        "line-number",
-        "no-line-number",
-        "ignore-case",
-        "smart-case",
-        "case-sensitive",
-        "word-regexp",
-        "line-regexp",
-        "fixed-strings",
-        "count",
-        "count-matches",
-        "files-with-matches",
-        "files-without-match",
-        "max-count",
-        "context",
-        "after-context",
-        "before-context",
-        "heading",
-        "no-heading",
-        "color",
-        "with-filename",
-        "no-filename",
-        "column",
-        "no-column",
-        "json",
-        "multiline",
-        "multiline-dotall",
-        "pcre2",
-        "sort",
-        "sortr",
-        "stats",
-        "trim",
-        "vimgrep",
-        "max-depth",
-        "max-filesize",
-        "max-columns",
-        "only-matching",
-        "replace",
-        "regexp",
-        "passthru",
-        "invert-match",
-        "null",
-        "follow",
-        "text",
-        "binary",
-        "version",
-        "encoding",
-        "one-file-system",
-        "quiet",
-        "unrestricted",
-        "crlf",
-        "no-messages",
-        "no-config",
-    ],
-    with_value: "egtTABCmrjdEMf",
-};
-
-/// Says whether all options are known.
-fn only(arguments: &[String], options: Options) -> bool {
-    let mut is_value = false;
-    for word in arguments {
-        if std::mem::take(&mut is_value) || word == "-" || !word.starts_with('-') {
-            continue;
-        }
-        if word == "--" {
-            return true;
-        }
-        if let Some(long) = word.strip_prefix("--") {
-            if !options
-                .long
-                .contains(&long.split('=').next().unwrap_or(long))
-            {
-                return false;
-            }
-            continue;
-        }
-        for (at, letter) in word.char_indices().skip(1) {
-            if options.with_value.contains(letter) {
-                is_value = at + letter.len_utf8() == word.len();
-                break;
-            }
-            if !options.short.contains(letter) {
-                return false;
-            }
-        }
-    }
-    true
-}
-
-/// Returns the words that are neither options nor their values.
-fn operands<'a>(
-    arguments: &'a [String],
-    with_value: &'static str,
-) -> impl Iterator<Item = &'a String> {
-    let mut is_value = false;
-    arguments.iter().filter(move |word| {
-        let is_option = word.len() > 1 && word.starts_with('-');
-        // In a cluster, programs differ on whether the last letter takes the next word: then it does not count as one.
-        let takes_next =
-            is_option && word.len() == 2 && word.ends_with(|letter| with_value.contains(letter));
-        !std::mem::replace(&mut is_value, takes_next) && !is_option
-    })
-}
-
-/// `sed -n` with a script of line numbers and `p`, the way to see a part of a file.
-fn is_printing_sed(arguments: &[String]) -> bool {
-    let [option, script, files @ ..] = arguments else {
-        return false;
-    };
-    let is_address = |text: &str| {
-        text == "$" || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let prints = script.split(';').all(|command| {
-        let addresses = command.trim().strip_suffix('p').unwrap_or("?");
-        addresses.split(',').count() <= 2 && addresses.split(',').all(is_address)
-    });
-    option == "-n" && prints && files.iter().all(|word| !word.starts_with('-'))
-}
-
-fn is_searching_find(arguments: &[String]) -> bool {
-    const TESTS: &[&str] = &[
-        "name",
-        "iname",
-        "path",
-        "ipath",
-        "wholename",
-        "iwholename",
-        "regex",
-        "iregex",
-        "regextype",
-        "type",
-        "xtype",
-        "maxdepth",
-        "mindepth",
-        "size",
-        "mtime",
-        "mmin",
-        "atime",
-        "amin",
-        "ctime",
-        "cmin",
-        "newer",
-        "newermt",
-        "newerct",
-        "perm",
-        "user",
-        "group",
-        "uid",
-        "gid",
-        "empty",
-        "prune",
-        "print",
-        "print0",
-        "printf",
-        "o",
-        "or",
-        "a",
-        "and",
-        "not",
-        "follow",
-        "L",
-        "H",
-        "P",
-        "E",
-        "xdev",
-        "mount",
-        "depth",
-        "true",
-        "false",
-        "links",
-        "inum",
-        "samefile",
-        "readable",
-        "writable",
-        "executable",
-        "ls",
-        "quit",
-        "daystart",
-        "lname",
-        "ilname",
-        "nouser",
-        "nogroup",
-    ];
-    // A value such as `-1` of `-mtime` is no test.
-    let is_number = |text: &str| {
-        text.bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_digit())
-    };
-    arguments.iter().all(|word| match word.strip_prefix('-') {
-        Some(test) => TESTS.contains(&test) || is_number(test),
-        None => true,
-    })
 }

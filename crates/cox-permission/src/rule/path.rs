@@ -137,6 +137,11 @@ impl PathGlob {
         self.base.starts_with(folder) || folder.starts_with(&self.base)
     }
 
+    /// Says whether something below `folder` may be named by the glob.
+    pub(crate) fn lies_below(&self, folder: &Path) -> bool {
+        self.base.starts_with(folder)
+    }
+
     /// Returns the path that the glob names, if it names just one with all below it.
     pub(crate) fn whole(&self) -> Option<&Path> {
         match self.shape {

@@ -173,25 +173,28 @@ pub(super) fn is_reading(arguments: &[String]) -> bool {
                 ..GIT
             },
         ),
-        "branch" => {
-            let is_list = |word: &String| {
-                matches!(
-                    word.as_str(),
-                    "-a" | "-r"
-                        | "-v"
-                        | "-vv"
-                        | "-l"
-                        | "--list"
-                        | "--all"
-                        | "--remotes"
-                        | "--show-current"
-                )
-            };
-            arguments.iter().all(is_list)
-        }
-        "tag" => {
-            matches!(word(0), None | Some("-l" | "--list"))
-                && arguments.iter().skip(1).all(|word| !word.starts_with('-'))
+        "branch" => is_list(
+            arguments,
+            &[
+                "-a",
+                "-r",
+                "-v",
+                "-vv",
+                "-l",
+                "--all",
+                "--remotes",
+                "--show-current",
+            ],
+        ),
+        "tag" => is_list(arguments, &["-l", "-n"]),
+        "symbolic-ref" => {
+            let names = arguments
+                .iter()
+                .filter(|word| !matches!(word.as_str(), "--short" | "-q" | "--quiet"));
+            names.count() == 1
+                && !arguments.iter().any(|word| {
+                    word.starts_with('-') && !matches!(word.as_str(), "--short" | "-q" | "--quiet")
+                })
         }
         "remote" => match word(0) {
             None => true,
@@ -209,11 +212,66 @@ pub(super) fn is_reading(arguments: &[String]) -> bool {
         "worktree" | "submodule" => {
             subcommand == "worktree" && word(0) == Some("list") && only(&arguments[1..], GIT)
         }
-        "config" => match word(0) {
-            Some("--list" | "-l") => arguments.len() == 1,
-            Some("--get" | "--get-all" | "--get-regexp") => only(arguments, GIT),
-            _ => false,
-        },
+        "config" => reads_settings(arguments),
+        _ => false,
+    }
+}
+
+/// Says whether `git branch` or `git tag` only lists: names of new ones are taken for patterns under some options alone.
+fn is_list(arguments: &[String], own: &[&str]) -> bool {
+    const SHARED: &[&str] = &[
+        "--list",
+        "--sort",
+        "--format",
+        "--contains",
+        "--no-contains",
+        "--merged",
+        "--no-merged",
+        "--points-at",
+        "--ignore-case",
+        "-i",
+        "--color",
+        "--no-color",
+        "--column",
+        "--no-column",
+    ];
+    const LISTING: &[&str] = &[
+        "--list",
+        "--contains",
+        "--no-contains",
+        "--merged",
+        "--no-merged",
+        "--points-at",
+    ];
+    let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+    // `-l` made a log of changes once.
+    let lists = arguments
+        .iter()
+        .any(|word| LISTING.contains(&name(word).as_str()))
+        || own.contains(&"-n") && arguments.first().is_some_and(|word| word == "-l");
+    arguments.iter().all(|word| match word.starts_with('-') {
+        true => SHARED.contains(&name(word).as_str()) || own.contains(&word.as_str()),
+        false => lists,
+    })
+}
+
+/// Says whether `git config` only reads.
+fn reads_settings(arguments: &[String]) -> bool {
+    let is_scope = |word: &String| matches!(word.as_str(), "--global" | "--local" | "--system");
+    let arguments = match arguments {
+        [scope, rest @ ..] if is_scope(scope) => rest,
+        whole => whole,
+    };
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--list" | "-l" | "list", rest @ ..] => rest.iter().all(|word| {
+            matches!(
+                *word,
+                "--show-origin" | "--show-scope" | "--global" | "--local" | "--name-only"
+            )
+        }),
+        ["--get" | "--get-all" | "--get-regexp", ..] => only(&arguments[1..], GIT),
+        ["get", key] | [key] => !key.starts_with('-') && key.contains('.'),
         _ => false,
     }
 }
