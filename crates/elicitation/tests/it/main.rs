@@ -1,0 +1,7 @@
+//! Forms as servers send them, forms as an enemy sends them, and the algebra of checking.
+
+mod hostile;
+mod properties;
+mod reference;
+mod servers;
+mod spellings;
