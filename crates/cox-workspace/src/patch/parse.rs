@@ -1,6 +1,6 @@
 //! The V4A grammar, and the envelopes that models put around a patch.
 
-use super::{Action, Hunk, HunkLine, Operation, PatchError};
+use super::{Action, Hunk, HunkLine, Operation, PatchError, unified};
 
 /// A line of the patch with its 1-based number.
 pub(super) type Numbered<'a> = (usize, &'a str);
@@ -56,9 +56,15 @@ pub(super) fn unwrap_envelope(text: &str) -> Vec<Numbered<'_>> {
     {
         lines.remove(0);
     }
+    // In a diff, a space alone is a blank line that stays.
+    let is_unified = unified::is_unified(&lines);
+    let is_outside = |line: &str| match is_unified {
+        true => line.is_empty(),
+        false => blank(line),
+    };
     while lines
         .last()
-        .is_some_and(|(_, line)| blank(line) || closes_envelope(line))
+        .is_some_and(|(_, line)| is_outside(line) || closes_envelope(line))
     {
         lines.pop();
     }

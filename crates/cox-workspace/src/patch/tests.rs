@@ -312,6 +312,17 @@ fn changes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(0u8..4, 1..30)
 }
 
+#[test]
+fn a_blank_context_line_at_the_end_of_a_diff_belongs_to_it() {
+    for envelope in ["", "\n\n", "```\n", "\nEOF\n"] {
+        let patch = format!("--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n+x\n \n{envelope}");
+        assert_eq!(outcome("\n", &patch), "x\n\n", "{patch}");
+    }
+    // More of them than the header announces are the envelope's.
+    let patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+x\n  \n \n";
+    assert_eq!(outcome("a\nb\n", patch), "x\nb\n");
+}
+
 proptest! {
     #[test]
     fn no_patch_panics_or_changes_more_than_its_places(lines in prop::collection::vec(patch_line(), 0..14), content: Vec<u8>) {

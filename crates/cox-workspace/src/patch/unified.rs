@@ -39,11 +39,17 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
     let mut operations = Vec::new();
     let mut section = Section::default();
     let mut left = (0_usize, 0_usize);
+    let is_blank = |line: &str| line.trim().is_empty();
+    let end = lines.iter().rposition(|(_, line)| !is_blank(line));
     let mut index = 0;
     while let Some((number, line)) = lines.get(index).copied() {
         index += 1;
         let next = lines.get(index).map_or("", |(_, next)| next);
         let in_hunk = left.0 > 0 || left.1 > 0;
+        if !in_hunk && end.is_some_and(|end| index > end + 1) {
+            // Blank lines behind the last hunk are the envelope's.
+            break;
+        }
         if !in_hunk && line.starts_with("diff ") {
             operations.extend(section.finish()?);
             section = Section {
