@@ -41,7 +41,7 @@ pub struct Choices {
 
 impl Choices {
     /// Gives each value a label of its own: the title if there is one, what the value says otherwise.
-    pub(crate) fn new(values: Vec<(Value, Option<&str>)>) -> Self {
+    pub(crate) fn new(values: &[(Value, Option<&str>)]) -> Self {
         let says = |value: &Value| match Shown::line(&spelled(value), MAX_LABEL) {
             empty if empty.is_empty() => empty.with("(empty)"),
             says => says,

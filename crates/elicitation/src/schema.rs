@@ -252,7 +252,7 @@ fn choices(keywords: &Keywords<'_>, types: &[&str]) -> Result<Option<Choices>, U
     if kept.is_empty() {
         return Err(Unaskable::NoChoices);
     }
-    Ok(Some(Choices::new(kept)))
+    Ok(Some(Choices::new(&kept)))
 }
 
 type Titled<'a> = (&'a Value, Option<&'a str>);

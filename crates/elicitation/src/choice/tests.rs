@@ -14,7 +14,7 @@ fn form(schema: &Value) -> Form {
 }
 
 #[track_caller]
-fn check(schema: &Value, typed: &str, expected: Result<Value, &str>) {
+fn check(schema: &Value, typed: &str, expected: &Result<Value, &str>) {
     let form = form(schema);
     let got = form.fields()[0].check(typed);
     let got = got.as_ref().map_err(|reason| reason.as_str());
@@ -37,11 +37,11 @@ fn every_spelling_of_a_single_choice_is_read() {
     ];
     for schema in &spellings {
         for typed in ["Cats", " cats ", "p1", "1"] {
-            check(schema, typed, Ok(json!("p1")));
+            check(schema, typed, &Ok(json!("p1")));
         }
-        check(schema, "2", Ok(json!("p2")));
+        check(schema, "2", &Ok(json!("p2")));
         for typed in ["", "0", "3", "-1", "Birds", "P1"] {
-            check(schema, typed, Err("expected one of: Cats, Dogs"));
+            check(schema, typed, &Err("expected one of: Cats, Dogs"));
         }
     }
 }
@@ -49,23 +49,23 @@ fn every_spelling_of_a_single_choice_is_read() {
 #[test]
 fn values_need_not_be_text() {
     let mixed = json!({ "enum": ["a", 7, 1.5, true, false, null] });
-    check(&mixed, "a", Ok(json!("a")));
-    check(&mixed, "7", Ok(json!(7)));
-    check(&mixed, "1.5", Ok(json!(1.5)));
-    check(&mixed, "yes", Ok(json!(true)));
-    check(&mixed, "No", Ok(json!(false)));
-    check(&mixed, "none", Ok(json!(null)));
-    check(&mixed, "2", Ok(json!(7)));
+    check(&mixed, "a", &Ok(json!("a")));
+    check(&mixed, "7", &Ok(json!(7)));
+    check(&mixed, "1.5", &Ok(json!(1.5)));
+    check(&mixed, "yes", &Ok(json!(true)));
+    check(&mixed, "No", &Ok(json!(false)));
+    check(&mixed, "none", &Ok(json!(null)));
+    check(&mixed, "2", &Ok(json!(7)));
     check(
         &json!({ "type": "integer", "enum": ["x", 2, 2.0, 3.5] }),
         "2",
-        Ok(json!(2)),
+        &Ok(json!(2)),
     );
-    check(&json!({ "const": "agree" }), "AGREE", Ok(json!("agree")));
+    check(&json!({ "const": "agree" }), "AGREE", &Ok(json!("agree")));
     check(
         &json!({ "type": ["string", "null"], "enum": ["a", null] }),
         "none",
-        Ok(json!(null)),
+        &Ok(json!(null)),
     );
 }
 
@@ -73,27 +73,27 @@ fn values_need_not_be_text() {
 fn a_label_or_value_that_is_a_number_turns_numbers_off() {
     let schema = json!({ "type": "integer", "enum": [3, 1, 2] });
     assert!(!form(&schema).fields()[0].choices().unwrap().is_numbered());
-    check(&schema, "1", Ok(json!(1)));
-    check(&schema, "3", Ok(json!(3)));
+    check(&schema, "1", &Ok(json!(1)));
+    check(&schema, "3", &Ok(json!(3)));
     let schema =
         json!({ "oneOf": [{ "const": "2", "title": "a" }, { "const": "b", "title": "b" }] });
-    check(&schema, "2", Ok(json!("2")));
-    check(&schema, "1", Err("expected one of: a, b"));
+    check(&schema, "2", &Ok(json!("2")));
+    check(&schema, "1", &Err("expected one of: a, b"));
 }
 
 #[test]
 fn labels_go_before_values_and_are_never_shared() {
     let swapped =
         json!({ "oneOf": [{ "const": "a", "title": "b" }, { "const": "b", "title": "a" }] });
-    check(&swapped, "a", Ok(json!("b")));
+    check(&swapped, "a", &Ok(json!("b")));
     let same =
         json!({ "oneOf": [{ "const": "x", "title": "Same" }, { "const": "y", "title": "Same" }] });
-    check(&same, "Same (y)", Ok(json!("y")));
-    check(&same, "Same", Err("expected one of: Same (x), Same (y)"));
+    check(&same, "Same (y)", &Ok(json!("y")));
+    check(&same, "Same", &Err("expected one of: Same (x), Same (y)"));
     let folded = json!({ "enum": ["a", "A", "b"] });
-    check(&folded, "a", Ok(json!("a")));
-    check(&folded, "A", Ok(json!("A")));
-    check(&folded, "B", Ok(json!("b")));
+    check(&folded, "a", &Ok(json!("a")));
+    check(&folded, "A", &Ok(json!("A")));
+    check(&folded, "B", &Ok(json!("b")));
 }
 
 #[test]
@@ -106,49 +106,49 @@ fn several_are_typed_with_commas() {
     for key in ["anyOf", "oneOf"] {
         let schema =
             json!({ "type": "array", "items": { key: fish }, "minItems": 1, "maxItems": 2 });
-        check(&schema, "Tuna", Ok(json!(["fish-1"])));
-        check(&schema, "trout , 1", Ok(json!(["fish-3", "fish-1"])));
+        check(&schema, "Tuna", &Ok(json!(["fish-1"])));
+        check(&schema, "trout , 1", &Ok(json!(["fish-3", "fish-1"])));
         check(
             &schema,
             "Paris, France,fish-1",
-            Ok(json!(["fish-2", "fish-1"])),
+            &Ok(json!(["fish-2", "fish-1"])),
         );
-        check(&schema, "1,1,Tuna", Ok(json!(["fish-1"])));
+        check(&schema, "1,1,Tuna", &Ok(json!(["fish-1"])));
         check(
             &schema,
             "1,2,3",
-            Err("expected 1 to 2 choices, with commas between"),
+            &Err("expected 1 to 2 choices, with commas between"),
         );
         check(
             &schema,
             "none",
-            Err("expected 1 to 2 choices, with commas between"),
+            &Err("expected 1 to 2 choices, with commas between"),
         );
         for typed in ["Tuna,", ",Tuna", "Tuna Trout", "Paris", "4"] {
             check(
                 &schema,
                 typed,
-                Err("expected some of these, with commas between: Tuna, Paris, France, Trout"),
+                &Err("expected some of these, with commas between: Tuna, Paris, France, Trout"),
             );
         }
     }
     let plain = json!({ "type": "array", "items": { "type": "string", "enum": ["a", "b"] } });
-    check(&plain, "b,a", Ok(json!(["b", "a"])));
-    check(&plain, "none", Ok(json!([])));
+    check(&plain, "b,a", &Ok(json!(["b", "a"])));
+    check(&plain, "none", &Ok(json!([])));
     check(
         &json!({ "type": "array", "items": { "type": "integer", "enum": [1, 2] } }),
         "2",
-        Ok(json!([2])),
+        &Ok(json!([2])),
     );
     check(
         &json!({ "type": "array", "items": { "enum": ["none", "b"] } }),
         "none",
-        Ok(json!(["none"])),
+        &Ok(json!(["none"])),
     );
     check(
         &json!({ "type": "array", "items": { "const": "a" }, "minItems": 1 }),
         "",
-        Err("expected at least 1 choice, with commas between"),
+        &Err("expected at least 1 choice, with commas between"),
     );
 }
 
@@ -158,9 +158,9 @@ fn a_long_list_is_not_listed_whole() {
     check(
         &json!({ "enum": values }),
         "x",
-        Err("expected one of: v0, v1, v2, v3, v4, v5 and 994 more"),
+        &Err("expected one of: v0, v1, v2, v3, v4, v5 and 994 more"),
     );
-    check(&json!({ "enum": values }), "1000", Ok(json!("v999")));
+    check(&json!({ "enum": values }), "1000", &Ok(json!("v999")));
 }
 
 fn values() -> impl Strategy<Value = Vec<(Value, Option<String>)>> {
@@ -190,8 +190,8 @@ fn values() -> impl Strategy<Value = Vec<(Value, Option<String>)>> {
 proptest! {
     #[test]
     fn every_choice_is_reached_by_its_label_and_where_numbers_count_by_its_number(values in values()) {
-        let borrowed = values.iter().map(|(value, title)| (value.clone(), title.as_deref())).collect();
-        let choices = Choices::new(borrowed);
+        let borrowed: Vec<_> = values.iter().map(|(value, title)| (value.clone(), title.as_deref())).collect();
+        let choices = Choices::new(&borrowed);
         for (at, choice) in choices.list().iter().enumerate() {
             prop_assert_eq!(&choices.parse(choice.label().as_str()).unwrap(), choice.value());
             if choices.is_numbered() {

@@ -1,4 +1,5 @@
 //! The forms of real servers and of the specification, answered from the first question to the wire.
+#![expect(clippy::approx_constant, reason = "the default of the server")]
 
 use elicitation::{Form, Interview, Outcome, Step};
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 /// Answers the questions in order; `-` skips, an empty text is Enter alone. Returns what is sent.
 #[track_caller]
 fn interview(message: &str, schema: &Value, typed: &[&str]) -> Value {
-    let mut step = Interview::begin(Form::parse(message, schema).unwrap());
+    let mut step = Interview::begin(Form::parse(message, schema).expect("a form"));
     for typed in typed {
         step = match step {
             Step::Ask(interview) if *typed == "-" => interview.skip(),

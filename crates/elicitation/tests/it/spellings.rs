@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn refused(schema: &Value, expected: &str) {
     assert_eq!(
-        Form::parse("", schema).unwrap_err().to_string(),
+        Form::parse("", schema).expect_err("no form").to_string(),
         expected,
         "{schema}"
     );
