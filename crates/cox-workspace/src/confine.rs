@@ -48,6 +48,15 @@ pub struct Confined {
     pub root: PathBuf,
 }
 
+impl Confined {
+    /// Says whether the path itself, not a folder on its way, is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.lexical
+            .symlink_metadata()
+            .is_ok_and(|meta| meta.is_symlink())
+    }
+}
+
 /// A path that may not be touched.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfineError {

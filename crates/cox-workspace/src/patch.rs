@@ -37,9 +37,14 @@ pub enum Action {
     Add {
         /// The content.
         content: String,
+        /// Whether it is to be a program, as git's `new file mode 100755` says.
+        executable: bool,
     },
     /// It is deleted.
-    Delete,
+    Delete {
+        /// What a unified diff says stands in it; empty when nothing is said.
+        hunks: Vec<Hunk>,
+    },
     /// It is changed, moved, or both.
     Update {
         /// Where it moves to.
@@ -143,7 +148,7 @@ impl Patch {
     pub fn deletions(&self) -> usize {
         self.operations
             .iter()
-            .filter(|operation| operation.action == Action::Delete)
+            .filter(|operation| matches!(operation.action, Action::Delete { .. }))
             .count()
     }
 }

@@ -46,6 +46,14 @@ pub enum SearchError {
         /// What is wrong with it, and where.
         problem: String,
     },
+    /// The pattern takes too much memory.
+    #[error(
+        "the pattern `{pattern}` is too large\nhint: make its repetitions smaller, or write `(?-u:\\w)` for letters of ASCII alone"
+    )]
+    LargePattern {
+        /// The pattern.
+        pattern: String,
+    },
     /// A glob cannot be read.
     #[error("bad glob `{glob}`: {problem}\nhint: such as `*.rs`, `src/**/*.{{ts,tsx}}`")]
     Glob {

@@ -57,6 +57,7 @@ pub(crate) enum Change {
     Create {
         at: Confined,
         bytes: Vec<u8>,
+        birth: Birth,
     },
     Update {
         at: Confined,
@@ -67,6 +68,17 @@ pub(crate) enum Change {
         at: Confined,
         old: Vec<u8>,
     },
+}
+
+/// What a new file is given besides its bytes.
+#[derive(Debug)]
+pub(crate) enum Birth {
+    /// What every new file is given.
+    Plain,
+    /// Everybody who may read it may run it.
+    Executable,
+    /// What a file has that goes away in the same set.
+    MovedFrom(Confined),
 }
 
 impl Change {
@@ -221,7 +233,14 @@ impl<'r> WriteSet<'r> {
 
     /// Adds a file that does not exist. Missing folders are made.
     pub fn create(&mut self, at: Confined, bytes: Vec<u8>) {
-        self.changes.push(Change::Create { at, bytes });
+        let birth = Birth::Plain;
+        self.changes.push(Change::Create { at, bytes, birth });
+    }
+
+    /// Adds a program that does not exist. Missing folders are made.
+    pub fn create_executable(&mut self, at: Confined, bytes: Vec<u8>) {
+        let birth = Birth::Executable;
+        self.changes.push(Change::Create { at, bytes, birth });
     }
 
     /// Adds a file whose bytes change from what was read to something else.
@@ -234,9 +253,13 @@ impl<'r> WriteSet<'r> {
         self.changes.push(Change::Delete { at, old });
     }
 
-    /// Adds a file that moves, with new bytes.
+    /// Adds a file that moves, with new bytes. Its mode and attributes move along.
     pub fn relocate(&mut self, from: Confined, old: Vec<u8>, to: Confined, new: Vec<u8>) {
-        self.create(to, new);
+        self.changes.push(Change::Create {
+            at: to,
+            bytes: new,
+            birth: Birth::MovedFrom(from.clone()),
+        });
         self.delete(from, old);
     }
 

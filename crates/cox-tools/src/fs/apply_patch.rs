@@ -9,7 +9,7 @@ use cox_workspace::{
     edit::Strictness,
     file::open_with_head,
     new_file::with_wanted_endings,
-    patch::{Action, HunkError, Patch, Patched, apply as apply_hunks},
+    patch::{Action, Hunk, HunkError, Patch, Patched, apply as apply_hunks},
     write_set::WrittenKind,
 };
 use serde::Deserialize;
@@ -62,12 +62,10 @@ impl Tool for ApplyPatch {
         &self.spec
     }
 
-    /// A patch that cannot be read touches nothing, and says so when it is called.
+    /// A patch that cannot be read is answered with what is wrong in it: nobody is asked about a call that can only fail.
     fn subject(&self, input: &Value, cx: &SubjectCx) -> Result<Subject, ToolError> {
         let input: Input = parse_input(&self.spec, input)?;
-        let Ok(patch) = Patch::parse(&input.patch) else {
-            return edits(self.spec.name, &[], Risk::Write, cx);
-        };
+        let patch = read_patch(&input.patch)?;
         let is_destructive = patch.deletions() > MAX_DELETIONS;
         let risk = if is_destructive {
             Risk::Destructive
@@ -81,10 +79,7 @@ impl Tool for ApplyPatch {
         let asked = input;
         let input: Input = parse_input(&self.spec, &asked)?;
         let done = blocking(cx, move |cx| {
-            let patch = Patch::parse(&input.patch).map_err(|error| ToolError::BadInput {
-                tool: "apply_patch".into(),
-                problem: error.to_string(),
-            })?;
+            let patch = read_patch(&input.patch)?;
             let mut attempt = 1;
             loop {
                 match once(&patch, cx)? {
@@ -97,6 +92,13 @@ impl Tool for ApplyPatch {
         .await;
         told_again(self.spec.name, &asked, cx, done)
     }
+}
+
+fn read_patch(text: &str) -> Result<Patch, ToolError> {
+    Patch::parse(text).map_err(|error| ToolError::BadInput {
+        tool: "apply_patch".into(),
+        problem: error.to_string(),
+    })
 }
 
 /// One file of the patch, computed.
@@ -165,15 +167,24 @@ fn plan(
         had_changed: false,
     };
     match action {
-        Action::Add { content } => {
+        Action::Add {
+            content,
+            executable,
+        } => {
             let new = with_wanted_endings(&at, content);
             planned.letter = 'A';
             planned.diff = diff::unified(&name, None, Some(&new));
             planned.new = Some(new.clone());
-            set.create(at, new);
+            if *executable {
+                set.create_executable(at, new);
+            } else {
+                set.create(at, new);
+            }
         }
-        Action::Delete => {
+        Action::Delete { hunks } => {
+            not_by_a_link(&at, cx)?;
             let old = read(&at, cx, true)?;
+            whole_file(&at, &old, hunks)?;
             planned.letter = 'D';
             planned.diff = diff::unified(&name, Some(&old), None);
             set.delete(at, old);
@@ -191,6 +202,7 @@ fn plan(
             planned.new = Some(new.clone());
             match to.filter(|to| to.real != at.real) {
                 Some(to) => {
+                    not_by_a_link(&at, cx)?;
                     planned.letter = 'R';
                     planned.shown = format!("{} → {}", at.written, to.written);
                     let new_name = cx.workspace.shown(&to.real);
@@ -211,6 +223,35 @@ fn plan(
         }
     }
     Ok(planned)
+}
+
+/// Refuses to take away the file that a link leads to: whoever names the link most likely means the link.
+fn not_by_a_link(at: &Confined, cx: &ToolCx) -> Result<(), ToolError> {
+    if !at.is_link() {
+        return Ok(());
+    }
+    let target = cx.workspace.shown(&at.real);
+    Err(ToolError::Refused(format!(
+        "`{}` is a symbolic link to `{target}`, and that file would be gone; nothing was written
+hint: name `{target}`, or remove the link with `bash`",
+        at.written
+    )))
+}
+
+/// Refuses to delete a file that holds more than the diff says.
+fn whole_file(at: &Confined, old: &[u8], hunks: &[Hunk]) -> Result<(), ToolError> {
+    if hunks.is_empty() {
+        return Ok(());
+    }
+    let rest = apply_hunks(old, hunks).map_err(|error| from_hunk(&at.written, error))?;
+    if rest.bytes.is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::Refused(format!(
+        "the diff deletes `{}`, which holds more than the lines it takes away ({} bytes are left); nothing was written\nhint: read the file again; `*** Delete File: PATH` deletes it whatever it holds",
+        at.written,
+        rest.bytes.len()
+    )))
 }
 
 fn read(at: &Confined, cx: &ToolCx, binary_is_fine: bool) -> Result<Vec<u8>, ToolError> {

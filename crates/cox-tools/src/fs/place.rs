@@ -121,6 +121,7 @@ pub(super) fn binary(written: &str, size: u64, head: &[u8]) -> ToolError {
 /// Says whether every second byte is NUL, most of the time.
 fn looks_like_utf16(head: &[u8]) -> bool {
     let nuls = |from: usize| head.iter().skip(from).step_by(2).filter(|byte| **byte == 0);
-    let half = head.len() / 2;
-    half > 1 && (nuls(0).count() * 10 > half * 9 || nuls(1).count() * 10 > half * 9)
+    let (even, odd) = (nuls(0).count() * 2, nuls(1).count() * 2);
+    let (most, few) = (head.len() * 9 / 10, head.len() / 10);
+    head.len() > 3 && ((even > most && odd <= few) || (odd > most && even <= few))
 }

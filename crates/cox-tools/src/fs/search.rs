@@ -76,7 +76,7 @@ pub(super) fn left_out(has_denied: bool, failed: usize, timed_out: bool) -> Stri
     let mut notes = String::new();
     if timed_out {
         notes.push_str(&format!(
-            "\n[stopped after {PATIENCE:?}: not everything was searched; narrow it by `path`, or ask for something simpler]"
+            "\n[not everything was searched, that takes more than {PATIENCE:?}; narrow it by `path`, or ask for something simpler]"
         ));
     }
     if has_denied {

@@ -610,12 +610,6 @@ async fn subjects_name_every_path_and_its_risk() {
             Risk::Write,
             vec!["edit work/n"],
         ),
-        (
-            "apply_patch",
-            json!({"patch": "not a patch"}),
-            Risk::Write,
-            vec![],
-        ),
     ];
     for (name, input, risk, targets) in cases {
         let targets: Vec<String> = targets.into_iter().map(str::to_owned).collect();

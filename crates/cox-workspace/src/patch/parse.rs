@@ -126,7 +126,7 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
         let (path, action) = if let Some(path) = file_marker(line, "Add File:") {
             (named(path)?, add(&mut lines)?)
         } else if let Some(path) = file_marker(line, "Delete File:") {
-            (named(path)?, Action::Delete)
+            (named(path)?, Action::Delete { hunks: Vec::new() })
         } else if let Some(path) = file_marker(line, "Update File:") {
             (named(path)?, update(number, line, &mut lines)?)
         } else {
@@ -179,7 +179,10 @@ fn add(lines: &mut Lines<'_>) -> Result<Action, PatchError> {
         content.push('\n');
         lines.next();
     }
-    Ok(Action::Add { content })
+    Ok(Action::Add {
+        content,
+        executable: false,
+    })
 }
 
 fn rest_is_markers(lines: &Lines<'_>) -> bool {

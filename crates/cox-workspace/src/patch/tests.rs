@@ -174,8 +174,8 @@ fn adds_deletes_and_moves_are_read() {
         .iter()
         .map(|operation| {
             let action = match &operation.action {
-                Action::Add { content } => format!("add {content:?}"),
-                Action::Delete => "delete".to_owned(),
+                Action::Add { content, .. } => format!("add {content:?}"),
+                Action::Delete { .. } => "delete".to_owned(),
                 Action::Update { move_to, hunks } => format!("update {move_to:?} {}", hunks.len()),
             };
             (operation.path.as_str(), action)
@@ -230,8 +230,8 @@ fn unified_diffs_are_read() {
         shown,
         [
             r#"old.rs Update { move_to: Some("new.rs"), hunks: [] }"#,
-            "gone Delete",
-            r#"made Add { content: "1\n2" }"#,
+            r#"gone Delete { hunks: [Hunk { line: 9, headers: [], old_start: Some(1), lines: [Remove("x")], at_end: false }] }"#,
+            r#"made Add { content: "1\n2", executable: false }"#,
         ]
     );
 }

@@ -30,6 +30,9 @@ struct Section {
     deleted: bool,
     created: bool,
     is_binary: bool,
+    executable: bool,
+    /// A line of git's that asks for what is not done here.
+    refused: Option<String>,
     hunks: Vec<Hunk>,
     no_final_newline: bool,
 }
@@ -137,8 +140,16 @@ impl Section {
             self.rename_to = Some(unquoted(path));
         } else if line.starts_with("deleted file mode") {
             self.deleted = true;
-        } else if line.starts_with("new file mode") {
+        } else if let Some(mode) = line.strip_prefix("new file mode") {
             self.created = true;
+            self.executable = mode.trim() == "100755";
+            // A link or a submodule would become a file that holds where it leads.
+            if !mode.trim().starts_with("100") {
+                self.refused = Some(line.to_owned());
+            }
+        } else if line.starts_with("copy from ") {
+            // Read as a change from one name to another it would delete the first.
+            self.refused = Some(line.to_owned());
         } else if line.starts_with("Binary files") || line.starts_with("GIT binary patch") {
             self.is_binary = true;
         }
@@ -151,6 +162,13 @@ impl Section {
                 line,
                 "text changes",
                 "a change of a binary file",
+            ));
+        }
+        if let Some(received) = &self.refused {
+            return Err(PatchError::new(
+                line,
+                "a regular file that is created, changed, renamed or deleted",
+                received,
             ));
         }
         let (mut old, mut new) = (self.old, self.new);
@@ -205,9 +223,15 @@ impl Section {
                 if self.no_final_newline {
                     content.pop();
                 }
-                operation(stripped(&new, 'b'), Action::Add { content })
+                operation(
+                    stripped(&new, 'b'),
+                    Action::Add {
+                        content,
+                        executable: self.executable,
+                    },
+                )
             }
-            (false, true) => operation(stripped(&old, 'a'), Action::Delete),
+            (false, true) => operation(stripped(&old, 'a'), Action::Delete { hunks: self.hunks }),
             (false, false) => {
                 let (old, new) = (stripped(&old, 'a'), stripped(&new, 'b'));
                 let move_to = (old != new).then(|| new.to_owned());
@@ -235,15 +259,45 @@ fn name(text: &str) -> String {
     unquoted(text.split('\t').next().unwrap_or(text).trim_end())
 }
 
-/// Git quotes names with strange characters; only the quotes and plain escapes are taken away.
+/// Takes away the quotes and escapes that git puts around names with strange characters. What is no such name, or would be
+/// none in UTF-8, stays as it is.
 fn unquoted(text: &str) -> String {
-    match text
-        .strip_prefix('"')
+    text.strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))
-    {
-        Some(inside) => inside.replace("\\\"", "\"").replace("\\\\", "\\"),
-        None => text.to_owned(),
+        .and_then(unescaped)
+        .unwrap_or_else(|| text.to_owned())
+}
+
+/// Reads the escapes of C that git writes: one letter, or the three octal digits of a byte.
+fn unescaped(inside: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(inside.len());
+    let mut rest = inside.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        bytes.push(match rest.next()? {
+            b'a' => 7,
+            b'b' => 8,
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'v' => 11,
+            b'f' => 12,
+            b'r' => b'\r',
+            first @ b'0'..=b'3' => {
+                let mut value = first - b'0';
+                for _ in 0..2 {
+                    let digit = rest.next().filter(|digit| matches!(digit, b'0'..=b'7'))?;
+                    value = value * 8 + (digit - b'0');
+                }
+                value
+            }
+            same @ (b'"' | b'\\') => same,
+            _ => return None,
+        });
     }
+    String::from_utf8(bytes).ok()
 }
 
 fn stripped(path: &str, side: char) -> &str {
@@ -254,6 +308,10 @@ fn stripped(path: &str, side: char) -> &str {
 
 fn git_paths(line: &str) -> Option<(String, String)> {
     let rest = line.strip_prefix("diff --git ")?;
+    if rest.starts_with('"') {
+        let (old, new) = rest.split_once(" \"b/")?;
+        return Some((unquoted(old), unquoted(&format!("\"b/{new}"))));
+    }
     let (old, new) = rest.split_once(" b/")?;
     Some((unquoted(old), format!("b/{new}")))
 }

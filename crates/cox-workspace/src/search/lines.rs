@@ -3,7 +3,7 @@
 mod rows;
 
 use std::{
-    io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Mutex,
 };
@@ -18,6 +18,7 @@ use super::{
     walk::{Narrow, PathGlob, walk},
     watched::{Watched, open},
 };
+use crate::file::{Encoding, HEAD_BYTES};
 
 /// What to look for.
 #[derive(Clone, Debug)]
@@ -117,20 +118,26 @@ pub fn search_lines(
     let found: Mutex<Found> = Mutex::default();
     let walked = walk(&query.under, &narrow, bounds, || {
         let mut searcher = searcher(context, across_lines);
+        let mut head = Vec::new();
         let matcher = Watched::new(matcher.clone(), bounds);
         let found = &found;
         move |entry: &ignore::DirEntry| {
             let mut file = InFile::new(query.show);
-            let searched = open(entry.path()).and_then(|opened| {
-                let watched = Watched::new(opened, bounds);
-                searcher.search_reader(&matcher, watched, &mut file)
+            let searched = open(entry.path()).and_then(|mut opened| {
+                head.clear();
+                (&mut opened)
+                    .take(HEAD_BYTES as u64)
+                    .read_to_end(&mut head)?;
+                if is_binary(&head) {
+                    return Ok(false);
+                }
+                let watched = Watched::new(head.as_slice().chain(opened), bounds);
+                searcher.search_reader(&matcher, watched, &mut file)?;
+                Ok(true)
             });
-            if file.is_binary {
-                lock(found).binary += 1;
-                return;
-            }
             match searched {
-                Ok(()) => {}
+                Ok(true) => {}
+                Ok(false) => lock(found).binary += 1,
                 // What was found before the long line, or before the end of the time, is worth having.
                 Err(error) if is_over_limit(&error) => lock(found).cut += 1,
                 Err(_) if matcher.stopped.replace(false) || bounds.says_stop() => {
@@ -160,6 +167,11 @@ pub fn search_lines(
     Ok(hits)
 }
 
+/// Says whether a file is not text, by its beginning, as reading one does.
+fn is_binary(head: &[u8]) -> bool {
+    head.contains(&0) && Encoding::by_mark(head).is_none()
+}
+
 /// Says whether a search failed because a line does not fit into the memory it may take. The searcher has no kind for it.
 fn is_over_limit(error: &io::Error) -> bool {
     error.to_string().contains("allocation limit")
@@ -186,14 +198,22 @@ fn matcher(pattern: &str, multiline: bool) -> Result<(RegexMatcher, bool), Searc
             .dfa_size_limit(MAX_STATES);
         builder
     };
-    let bad = |error: grep_regex::Error| SearchError::Pattern {
-        pattern: pattern.to_owned(),
-        problem: error.to_string().trim().to_owned(),
+    let bad = |error: grep_regex::Error| {
+        let problem = error.to_string();
+        if problem.contains("size limit") {
+            return SearchError::LargePattern {
+                pattern: pattern.to_owned(),
+            };
+        }
+        SearchError::Pattern {
+            pattern: pattern.to_owned(),
+            problem: in_words_of(pattern, problem.trim()),
+        }
     };
     // What is wrong is told in terms of the pattern as it was written.
     builder().build(pattern).map_err(bad)?;
     let pattern = &dollar_before_crlf(pattern);
-    if multiline {
+    if multiline || dot_crosses_lines(pattern) {
         let across = builder().build(pattern).map_err(bad)?;
         return Ok((across, true));
     }
@@ -206,6 +226,30 @@ fn matcher(pattern: &str, multiline: bool) -> Result<(RegexMatcher, bool), Searc
             .map_err(bad),
         Err(error) => Err(bad(error)),
     }
+}
+
+/// Takes out the group that the pattern is wrapped in on its way to the parser, with the columns that it takes.
+fn in_words_of(pattern: &str, problem: &str) -> String {
+    let wrapped = format!("    (?:{pattern})");
+    if !problem.lines().any(|line| line == wrapped) {
+        return problem.to_owned();
+    }
+    let lines = problem.lines().map(|line| match line {
+        _ if line == wrapped => format!("    {pattern}"),
+        _ if line.trim_start().starts_with('^') && line.starts_with("       ") => {
+            line[3..].to_owned()
+        }
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Says whether a pattern itself turns on that `.` matches line breaks, as in `(?s)`.
+fn dot_crosses_lines(pattern: &str) -> bool {
+    pattern.split("(?").skip(1).any(|flags| {
+        let on = flags.split(['-', ')', ':']).next().unwrap_or_default();
+        on.contains('s') && on.chars().all(|flag| "imsRUux".contains(flag))
+    })
 }
 
 /// Lets `$` fit before CR LF too, unless the pattern deals with CR itself.
@@ -224,7 +268,7 @@ fn searcher(context: usize, across_lines: bool) -> Searcher {
         .multi_line(across_lines)
         .before_context(context)
         .after_context(context)
-        .binary_detection(BinaryDetection::quit(0))
+        .binary_detection(BinaryDetection::none())
         // Mapping many small files is slower than reading them, and a file cut meanwhile would be fatal.
         .memory_map(MmapChoice::never())
         .heap_limit(Some(MAX_HEAP))

@@ -308,6 +308,8 @@ fn multiline_lets_a_dot_cross_lines() {
     };
     assert_eq!(across(false), "");
     assert_eq!(across(true), "a:1:fn a(\na:2:  x: u32,\na:3:) {}\n");
+    let hits = search(&top, &query(&top, r"(?is)fn a.*?\) \{")).unwrap();
+    assert_eq!(hits.matches, 3);
 }
 
 #[test]
@@ -454,6 +456,34 @@ fn a_search_is_cancelled_inside_a_file() {
     assert!(matches!(found, Err(SearchError::Cancelled)));
     // A file of this size is read in more than a hundred pieces.
     assert!(asked.into_inner() < 40);
+}
+
+#[test]
+fn what_is_binary_is_told_by_its_beginning_as_reading_does() {
+    let late = [&[b'a'; 9000][..], b"\nneedle \0 late\n"].concat();
+    let (top, _dir) = tree(&[("early", b"needle\0\n"), ("late", &late)]);
+    let hits = search(&top, &query(&top, "needle")).unwrap();
+    assert_eq!(
+        (hits.shown.as_str(), hits.binary),
+        ("late:2:needle \u{2400} late\n", 1)
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_pattern_is_shown_in_the_pattern() {
+    let (top, _dir) = tree(&[]);
+    let told = |pattern: &str| search(&top, &query(&top, pattern)).unwrap_err().to_string();
+    assert!(
+        told(r"ab(?=x)").starts_with(
+            "bad pattern `ab(?=x)`: regex parse error:\n    ab(?=x)\n      ^^^\nerror: look-around"
+        ),
+        "{}",
+        told(r"ab(?=x)")
+    );
+    assert!(
+        told(r"(\w{1,100}\s){1,100}")
+            .starts_with("the pattern `(\\w{1,100}\\s){1,100}` is too large")
+    );
 }
 
 mod properties {

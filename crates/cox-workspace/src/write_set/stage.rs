@@ -8,14 +8,14 @@ use std::{
 };
 
 use super::{
-    Change, PreImages, WriteError, Written, WrittenKind,
+    Birth, Change, PreImages, WriteError, Written, WrittenKind,
     journal::Record,
     look::{Plan, hold, opening},
 };
 use crate::{
     confine::Confined,
     failpoint::{CHUNK, step, waits_for_the_disk},
-    folder::{Folder, Stamp, take_after},
+    folder::{Folder, Stamp, stamp_of, take_after},
 };
 
 /// Changes that are ready to be made. Dropped before they are made, it leaves nothing behind.
@@ -149,8 +149,8 @@ pub(super) fn stage(staged: &mut Staged, plan: &Plan<'_>) -> Result<(), WriteErr
     .map_err(|source| opening(at, source))?;
     let mut unsynced = None;
     let (act, kind) = match plan.change {
-        Change::Create { bytes, .. } => {
-            let file = folder.create(&plan.sibling, 0o666).map_err(failed)?;
+        Change::Create { bytes, birth, .. } => {
+            let file = give_birth(birth, &folder, &plan.sibling).map_err(failed)?;
             unsynced = Some(fill(file, &folder, &plan.sibling, bytes).map_err(failed)?);
             (Act::Create, WrittenKind::Created)
         }
@@ -189,6 +189,26 @@ pub(super) fn stage(staged: &mut Staged, plan: &Plan<'_>) -> Result<(), WriteErr
         unsynced,
     });
     Ok(())
+}
+
+/// Creates the empty sibling of a new file.
+fn give_birth(birth: &Birth, folder: &Folder, sibling: &OsStr) -> io::Result<File> {
+    let from = match birth {
+        Birth::Plain => return folder.create(sibling, 0o666),
+        Birth::Executable => return folder.create(sibling, 0o777),
+        Birth::MovedFrom(from) => from,
+    };
+    let name = from.real.file_name().ok_or(io::ErrorKind::NotFound)?;
+    let old = hold(from)?.open(name)?;
+    let file = folder.create(sibling, 0o600)?;
+    // Whoever moves another's file owns the new one, as with a copy and a removal.
+    match stamp_of(&old).and_then(|stamp| take_after(&file, &stamp, &old)) {
+        Ok(_fits) => Ok(file),
+        Err(error) => {
+            folder.remove(sibling)?;
+            Err(error)
+        }
+    }
 }
 
 /// Opens the folder of a new file; makes the missing ones.

@@ -258,8 +258,8 @@ fn patched(roots: &Roots, patch: &str) -> Result<(), String> {
         let at = judge(&operation.path)?;
         let read = || file::read(&at, 1 << 20).map_err(|error| told(&error));
         match &operation.action {
-            Action::Add { content } => set.create(at, content.clone().into_bytes()),
-            Action::Delete => {
+            Action::Add { content, .. } => set.create(at, content.clone().into_bytes()),
+            Action::Delete { .. } => {
                 let old = read()?;
                 set.delete(at, old);
             }

@@ -71,3 +71,97 @@ async fn a_made_change_leaves_no_record_in_the_home() {
     let records = fs::read_dir(world.top.join("home/write-sets")).unwrap();
     assert_eq!(records.count(), 0);
 }
+
+fn patch(lines: &[&str]) -> Value {
+    json!({"patch": lines.join("\n")})
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_moved_program_is_still_one_and_a_new_one_becomes_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let lab = Lab::new(&[("run", b"old\n"), ("private", b"key\n")]);
+    let mode = |path: &str| fs::metadata(lab.path(path)).unwrap().permissions().mode() & 0o7777;
+    for (path, mode) in [("run", 0o754), ("private", 0o600)] {
+        fs::set_permissions(lab.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let moves = [
+        "*** Begin Patch",
+        "*** Update File: run",
+        "*** Move to: bin/run",
+        "-old",
+        "+new",
+        "*** Update File: private",
+        "*** Move to: hidden",
+        "*** End Patch",
+    ];
+    lab.call("apply_patch", patch(&moves)).await.unwrap();
+    assert_eq!((mode("bin/run"), mode("hidden")), (0o754, 0o600));
+    let made = [
+        "diff --git a/tool b/tool",
+        "new file mode 100755",
+        "--- /dev/null",
+        "+++ b/tool",
+        "@@ -0,0 +1 @@",
+        "+#!/bin/sh",
+    ];
+    lab.call("apply_patch", patch(&made)).await.unwrap();
+    assert_eq!(mode("tool") & 0o100, 0o100);
+}
+
+#[tokio::test]
+async fn a_link_is_not_a_way_to_take_a_file_away() {
+    let lab = Lab::new(&[("real", b"text\n")]);
+    symlink("real", lab.path("link")).unwrap();
+    for tail in [
+        &["*** Delete File: link"] as &[&str],
+        &["*** Update File: link", "*** Move to: other"],
+    ] {
+        let said = lab
+            .said(
+                "apply_patch",
+                patch(&[&["*** Begin Patch"], tail, &["*** End Patch"]].concat()),
+            )
+            .await;
+        assert_eq!(
+            said,
+            "error: `link` is a symbolic link to `real`, and that file would be gone; nothing was written\n\
+             hint: name `real`, or remove the link with `bash`"
+        );
+    }
+    assert_eq!(lab.bytes("real"), b"text\n");
+    assert!(!lab.path("other").exists());
+}
+
+#[tokio::test]
+async fn a_diff_deletes_only_the_lines_that_it_names() {
+    let lab = Lab::new(&[("a", b"1\n2\n")]);
+    let delete = |lines: &[&str]| {
+        let counts = format!("@@ -1,{} +0,0 @@", lines.len());
+        patch(&[&["--- a/a", "+++ /dev/null", counts.as_str()], lines].concat())
+    };
+    let said = lab.said("apply_patch", delete(&["-1"])).await;
+    assert!(
+        said.contains("which holds more than the lines it takes away (2 bytes are left)"),
+        "{said}"
+    );
+    let said = lab.said("apply_patch", delete(&["-1", "-other"])).await;
+    assert!(said.starts_with("error: `a`: "), "{said}");
+    assert_eq!(lab.bytes("a"), b"1\n2\n");
+    lab.call("apply_patch", delete(&["-1", "-2"]))
+        .await
+        .unwrap();
+    assert!(!lab.path("a").exists());
+}
+
+#[test]
+fn nobody_is_asked_about_a_patch_that_cannot_be_read() {
+    let lab = Lab::new(&[]);
+    let cx = SubjectCx {
+        roots: Arc::clone(lab.cx.workspace.roots()),
+    };
+    let error = Lab::tool("apply_patch")
+        .subject(&json!({"patch": "please"}), &cx)
+        .unwrap_err();
+    assert!(matches!(error, ToolError::BadInput { .. }), "{error}");
+}

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::{LineHits, LineQuery, Show};
 
@@ -58,7 +58,6 @@ pub(super) struct InFile {
     show: Show,
     pub(super) matches: usize,
     not_kept: usize,
-    pub(super) is_binary: bool,
     /// The rows' texts, one after the other.
     text: Vec<u8>,
     rows: Vec<Row>,
@@ -149,16 +148,6 @@ impl Sink for &mut InFile {
         }
         Ok(true)
     }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, io::Error> {
-        self.is_binary = true;
-        Ok(false)
-    }
-
-    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), io::Error> {
-        self.is_binary |= finish.binary_byte_offset().is_some();
-        Ok(())
-    }
 }
 
 /// The rows of lines, sorted by path.
@@ -197,7 +186,7 @@ pub(super) fn render(
                     continue;
                 }
             };
-            let text = String::from_utf8_lossy(&file.text[from..end]);
+            let text = String::from_utf8_lossy(&file.text[from..end]).replace('\0', "\u{2400}");
             all.push_str(&path);
             all.push(mark);
             all.push_str(&line.to_string());
