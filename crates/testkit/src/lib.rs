@@ -1,4 +1,5 @@
-//! Fakes and helpers for tests: a model server, independent peers, a home of one's own, waiting on conditions.
+//! Fakes and helpers for tests: a model server, an MCP server that misbehaves, independent peers, a home of one's own,
+//! waiting on conditions.
 //!
 //! Depends on nothing of ours: a fake that shared our codec would share its mistakes. Panics are how a helper fails a
 //! test, and say what was expected.
@@ -9,6 +10,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
 
 pub mod fake_model;
+pub mod mcp;
 pub mod peers;
 
 mod temp_home;
