@@ -126,8 +126,13 @@ struct Matter<'a> {
 impl Judge {
     /// Returns the verdict on a subject.
     pub fn judge(&self, subject: &Subject) -> Verdict {
+        let loose: Vec<Vec<Vec<String>>> = subject
+            .targets
+            .iter()
+            .map(|target| self.read_loosely(target))
+            .collect();
         let parts: Vec<Part> = self
-            .matters(subject)
+            .matters(subject, &loose)
             .into_iter()
             .map(|matter| {
                 let (decision, why) = self.decide(subject, &matter);
@@ -255,7 +260,7 @@ impl Judge {
     }
 
     /// Takes a call apart.
-    fn matters<'a>(&self, subject: &'a Subject) -> Vec<Matter<'a>> {
+    fn matters<'a>(&self, subject: &'a Subject, loose: &'a [Vec<Vec<String>>]) -> Vec<Matter<'a>> {
         if subject.targets.is_empty() {
             let text = if subject.text.is_empty() {
                 &subject.tool
@@ -267,7 +272,8 @@ impl Judge {
         let mut matters: Vec<Matter> = subject
             .targets
             .iter()
-            .flat_map(|target| self.matters_of(subject, target))
+            .zip(loose)
+            .flat_map(|(target, loose)| self.matters_of(subject, target, loose))
             .collect();
         // A call may be riskier than what it touches: a reading tool that starts a server, say.
         if matters.iter().all(|matter| matter.risk < subject.risk) {
@@ -279,7 +285,25 @@ impl Judge {
         matters
     }
 
-    fn matters_of<'a>(&self, subject: &Subject, target: &'a Target) -> Vec<Matter<'a>> {
+    /// Returns what may be commands in a line that nobody can tell, or that only the second reader tells: whatever a rule
+    /// sees in such a line stops all of it. Nothing for any other target, and where no rule would look.
+    fn read_loosely(&self, target: &Target) -> Vec<Vec<String>> {
+        let Target::Command { line, segments } = target else {
+            return Vec::new();
+        };
+        let has_stops = !self.rules.deny.is_empty() || !self.rules.ask.is_empty();
+        match known(segments) {
+            Some(_) if !has_stops || is_plain(line) => Vec::new(),
+            _ => loose_commands(line),
+        }
+    }
+
+    fn matters_of<'a>(
+        &self,
+        subject: &Subject,
+        target: &'a Target,
+        loose: &'a [Vec<String>],
+    ) -> Vec<Matter<'a>> {
         let part = RulePart::Target(target);
         match target {
             Target::Read(path) => vec![Matter::new(part, path.written.clone(), Risk::ReadOnly)],
@@ -302,16 +326,20 @@ impl Judge {
                 subject.risk,
             )],
             Target::Command { line, segments } => match known(segments) {
-                Some(segments) => self.matters_of_line(line, segments),
+                Some(segments) => self.matters_of_line(line, segments, loose),
                 None => {
                     let why = match segments {
                         crate::Segments::CannotTell { why } => why,
                         crate::Segments::Known(_) => "there is no command in it",
                     };
-                    let matter = Matter::new(part, line.clone(), loose_risk(line));
+                    let part = RulePart::Untold {
+                        target,
+                        commands: loose,
+                    };
+                    let matter = Matter::new(part, line.clone(), loose_risk(loose));
                     vec![Matter {
                         cannot_tell: Some(why),
-                        reads: reads::judge_loose_reads(&self.rules, line),
+                        reads: reads::judge_loose_reads(&self.rules, line, loose),
                         is_command: true,
                         ..matter
                     }]
@@ -320,7 +348,12 @@ impl Judge {
         }
     }
 
-    fn matters_of_line<'a>(&self, line: &'a str, segments: &'a [Segment]) -> Vec<Matter<'a>> {
+    fn matters_of_line<'a>(
+        &self,
+        line: &'a str,
+        segments: &'a [Segment],
+        loose: &[Vec<String>],
+    ) -> Vec<Matter<'a>> {
         let reads = reads::judge_reads(&self.rules, segments, self.sandboxed);
         let matter = |(segment, reads): (&'a Segment, Option<(Decision, Why)>)| Matter {
             is_command: true,
@@ -331,9 +364,7 @@ impl Judge {
                 segment_risk(segments, segment),
             )
         };
-        // What only the second reader tells is read loosely as well, as a line that nobody can tell is: whatever a rule
-        // sees in such a line stops all of it.
-        let seen = self.seen_loosely(line);
+        let seen = self.seen_loosely(loose);
         let mut matters = Vec::new();
         for (segment, reads) in segments.iter().zip(reads) {
             let mut own = matter((segment, reads));
@@ -354,15 +385,14 @@ impl Judge {
         matters
     }
 
-    fn seen_loosely(&self, line: &str) -> Option<(Decision, Why)> {
-        if self.rules.deny.is_empty() && self.rules.ask.is_empty() || is_plain(line) {
+    fn seen_loosely(&self, commands: &[Vec<String>]) -> Option<(Decision, Why)> {
+        if commands.is_empty() {
             return None;
         }
-        let commands = loose_commands(line);
         let stopping = |rules: &[Rule]| {
             rules
                 .iter()
-                .find(|rule| rule.stops_loosely(&commands))
+                .find(|rule| rule.stops_loosely(commands))
                 .map(Rule::why)
         };
         match (stopping(&self.rules.deny), stopping(&self.rules.ask)) {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Segment, Segments, rule::known, segments::loose_commands};
+use crate::{Segment, Segments, rule::known};
 
 mod destructive;
 mod readers;
@@ -78,9 +78,9 @@ fn runs_more(line: &[Segment], segment: &Segment) -> bool {
     }
 }
 
-/// Returns the risk of a line that cannot be told.
-pub(crate) fn loose_risk(line: &str) -> Risk {
-    match loose_commands(line)
+/// Returns the risk of a line that cannot be told, from what may be commands in it.
+pub(crate) fn loose_risk(commands: &[Vec<String>]) -> Risk {
+    match commands
         .iter()
         .any(|words| destructive::is_destructive(words))
     {

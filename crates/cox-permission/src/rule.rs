@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{PathTarget, Segment, Segments, Subject, Target, segments::loose_commands};
+use crate::{PathTarget, Segment, Segments, Subject, Target};
 
 mod examples;
 mod parse;
@@ -212,6 +212,11 @@ pub(crate) enum Part<'a> {
     /// A call without targets.
     Call,
     Target(&'a Target),
+    /// A line that cannot be told, with what may be commands in it.
+    Untold {
+        target: &'a Target,
+        commands: &'a [Vec<String>],
+    },
     Segment {
         line: &'a str,
         segment: &'a Segment,
@@ -253,19 +258,17 @@ impl Rule {
                         .as_ref()
                         .is_some_and(|words| is_same(&segment.words, words))
             }
-            (Pattern::Words(words), Part::Target(Target::Command { line, .. })) => {
+            (Pattern::Words(words), Part::Untold { commands, .. }) => {
                 words.is_empty()
-                    || loose_commands(line)
+                    || commands
                         .iter()
                         .any(|command| may_begin_with(command, words))
             }
-            (Pattern::Line { line, words }, Part::Target(Target::Command { line: whole, .. })) => {
-                let is_inside = |words: &Vec<String>| {
-                    loose_commands(whole)
-                        .iter()
-                        .any(|command| is_same(command, words))
-                };
-                line == whole.trim() || words.as_ref().is_some_and(is_inside)
+            (Pattern::Line { line, words }, Part::Untold { target, commands }) => {
+                let is_inside =
+                    |words: &Vec<String>| commands.iter().any(|command| is_same(command, words));
+                matches!(target, Target::Command { line: whole, .. } if line == whole.trim())
+                    || words.as_ref().is_some_and(is_inside)
             }
             _ => self.names(subject, part),
         }
@@ -327,9 +330,9 @@ impl Rule {
                     || segment.is_literal() && words.as_ref() == Some(&segment.words)
             }
             // A line that cannot be told: only everything, or this very line.
-            (Pattern::Words(words), Part::Target(Target::Command { .. })) => words.is_empty(),
-            (Pattern::Line { line, .. }, Part::Target(Target::Command { line: whole, .. })) => {
-                line == whole.trim()
+            (Pattern::Words(words), Part::Untold { .. }) => words.is_empty(),
+            (Pattern::Line { line, .. }, Part::Untold { target, .. }) => {
+                matches!(target, Target::Command { line: whole, .. } if line == whole.trim())
             }
             _ => self.names(subject, part),
         }
@@ -356,7 +359,9 @@ impl Rule {
                 Part::Redirect { target, .. } => {
                     *ability == Ability::Command || ability_of(target) == Some(*ability)
                 }
-                Part::Target(target) => ability_of(target) == Some(*ability),
+                Part::Target(target) | Part::Untold { target, .. } => {
+                    ability_of(target) == Some(*ability)
+                }
                 Part::Call => is_tool(ability.tool()),
             },
             Pattern::Url(url) => matches!(part, Part::Target(Target::Url(target)) if target == url),

@@ -296,7 +296,13 @@ fn is_as_narrow_as_it_looks(grant: &str, subject: &Subject, anchors: &Anchors) -
                 rule.covers(subject, Part::Segment { line, segment })
                     || targets.any(|target| rule.covers(subject, Part::Redirect { line, target }))
             }),
-            None => rule.covers(subject, Part::Target(target)),
+            None => rule.covers(
+                subject,
+                Part::Untold {
+                    target,
+                    commands: &[],
+                },
+            ),
         },
         target => rule.covers(subject, Part::Target(target)),
     })

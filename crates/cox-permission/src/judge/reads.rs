@@ -9,7 +9,6 @@ use crate::{
     PathTarget, Redirect, Risk, Rule, RuleSet, Segment, Subject, Target,
     risk::{is_reader, read_paths, reads_trees, word_has_pattern, written},
     rule::{Ability, Anchors, Part, PathGlob, globs, lexical},
-    segments::loose_commands,
 };
 
 /// How many folders a line may move through before nobody can tell where it is.
@@ -55,10 +54,14 @@ pub(super) fn judge_reads(
 }
 
 /// Returns the `Read` deny that a line seems to offend against, when it cannot be told what it would run.
-pub(super) fn judge_loose_reads(rules: &RuleSet, line: &str) -> Option<(Decision, Why)> {
-    let commands = loose_commands(line).into_iter().map(|words| Segment {
+pub(super) fn judge_loose_reads(
+    rules: &RuleSet,
+    line: &str,
+    loose: &[Vec<String>],
+) -> Option<(Decision, Why)> {
+    let commands = loose.iter().map(|words| Segment {
         text: line.to_owned(),
-        words,
+        words: words.clone(),
         ..Segment::default()
     });
     let commands: Vec<Segment> = commands.collect();

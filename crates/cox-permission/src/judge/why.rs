@@ -34,7 +34,9 @@ impl Why {
                 risk: Risk::ReadOnly,
             } => "it only reads".into(),
             Self::Risk { risk: Risk::Write } => "it changes files and no rule covers it".into(),
-            Self::Risk { risk: Risk::Exec } => "it can run code and no rule covers it".into(),
+            Self::Risk { risk: Risk::Exec } => {
+                "it may change something or run code and no rule covers it".into()
+            }
             Self::Risk {
                 risk: Risk::Destructive,
             } => "it may destroy what cannot be brought back and no rule covers it".into(),
@@ -47,7 +49,7 @@ impl Why {
             } => "this session asks before everything but reading".into(),
             Self::Policy {
                 policy: ApprovalPolicy::OnFailure,
-            } => "it runs in the sandbox unasked".into(),
+            } => "commands run in the sandbox unasked, and one that it stops asks".into(),
             Self::Policy {
                 policy: ApprovalPolicy::OnRequest,
             } => "nothing allows it".into(),

@@ -3,7 +3,7 @@
 use super::{
     Ability, Anchors, Part, Pattern, Rule, RuleError, RuleSet, RuleSource, known, lexical,
 };
-use crate::{PathTarget, Risk, Subject, Target, segments};
+use crate::{PathTarget, Risk, Subject, Target, segments, segments::loose_commands};
 
 /// What a rule is meant to cover and what not, as its writer says.
 ///
@@ -69,7 +69,11 @@ impl Examples {
             return holds(Part::Target(target));
         };
         let Some(segments) = known(segments) else {
-            return holds(Part::Target(target));
+            let commands = loose_commands(line);
+            return holds(Part::Untold {
+                target,
+                commands: &commands,
+            });
         };
         let mut parts = segments
             .iter()

@@ -9,6 +9,8 @@ mod compound;
 mod redirect;
 mod words;
 
+use std::cell::RefCell;
+
 use tree_sitter::{Node, Parser};
 
 use super::{MAX_LINE_BYTES, lexer::check_quoted, word::Command};
@@ -47,26 +49,42 @@ pub(super) fn commands(line: &str) -> Read<Vec<Command>> {
     }
 }
 
+thread_local! {
+    /// Making one costs more than most lines take to read.
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
 fn parse(line: &str) -> Option<tree_sitter::Tree> {
-    let mut parser = Parser::new();
-    parser
-        .set_language(&tree_sitter_bash::LANGUAGE.into())
-        .ok()?;
-    let mut steps = 0;
-    let mut progress = |_: &tree_sitter::ParseState| {
-        steps += 1;
-        match steps > MAX_STEPS {
-            true => std::ops::ControlFlow::Break(()),
-            false => std::ops::ControlFlow::Continue(()),
+    PARSER.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            let mut parser = Parser::new();
+            parser
+                .set_language(&tree_sitter_bash::LANGUAGE.into())
+                .ok()?;
+            *kept = Some(parser);
         }
-    };
-    let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
-    let bytes = line.as_bytes();
-    parser.parse_with_options(
-        &mut |at, _| bytes.get(at..).unwrap_or_default(),
-        None,
-        Some(options),
-    )
+        let parser = kept.as_mut()?;
+        let mut steps = 0;
+        let mut progress = |_: &tree_sitter::ParseState| {
+            steps += 1;
+            match steps > MAX_STEPS {
+                true => std::ops::ControlFlow::Break(()),
+                false => std::ops::ControlFlow::Continue(()),
+            }
+        };
+        let options = tree_sitter::ParseOptions::new().progress_callback(&mut progress);
+        let bytes = line.as_bytes();
+        let tree = parser.parse_with_options(
+            &mut |at, _| bytes.get(at..).unwrap_or_default(),
+            None,
+            Some(options),
+        );
+        // One that was stopped would go on with the line before.
+        if tree.is_none() {
+            *kept = None;
+        }
+        tree
+    })
 }
 
 struct Walk<'a> {
