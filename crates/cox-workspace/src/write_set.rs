@@ -20,7 +20,10 @@ use std::{
 };
 
 pub use journal::{Begun, Journal};
-pub use recover::{FileState, Images, Progress, RecoverError, Standing, Unfinished, progress};
+pub use recover::{
+    FileState, Images, Keep, Mended, Progress, RecoverError, Recovery, Skipped, Standing,
+    Unfinished, progress,
+};
 
 use crate::confine::{Access, ConfineError, Confined, Roots, confine_again};
 

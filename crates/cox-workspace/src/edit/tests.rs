@@ -169,6 +169,13 @@ fn what_is_forgiven_only_locates() {
             "say \"hi\" - it's me, ann",
             "Quotes 1-1: \"say \u{201C}hi\u{201D} \u{2014} it\u{2019}s me, ann\\n\"",
         ),
+        // A space of another kind before the first word stays the file's too.
+        (
+            "x w\n",
+            "\u{A0}w\n",
+            "\u{A0}w2\n",
+            r#"Quotes 1-1: "x w2\n""#,
+        ),
         (
             "x \u{201C}a\u{201D} y\n",
             "\"a\"",

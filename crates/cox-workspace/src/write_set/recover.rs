@@ -1,7 +1,9 @@
 //! What a killed process left behind: told, finished, undone, or only tidied up.
 //!
 //! Each file is judged by its bytes alone: they are the old ones, the new ones, a mixture of both (a file that was being
-//! written in place), or somebody else's. A file of somebody else's is never overwritten: the whole recovery is refused.
+//! written in place), or somebody else's. A file of somebody else's is never overwritten: the whole recovery is refused, or
+//! does the other files when it is told to. A file that looks torn may be one that a person made so: what it holds is kept
+//! before it is overwritten.
 //! A recovery may itself be killed and is then done again.
 
 use std::{
@@ -22,6 +24,40 @@ use crate::{
 
 /// Returns archived bytes by the name that [`super::PreImages::keep`] gave.
 pub type Images<'a> = dyn Fn(&str) -> io::Result<Vec<u8>> + 'a;
+
+/// Keeps bytes that are about to be lost, of the file at the path, and returns the name they can be had by.
+pub type Keep<'a> = dyn Fn(&Path, &[u8]) -> io::Result<String> + 'a;
+
+/// What a recovery works with.
+#[derive(Clone, Copy)]
+pub struct Recovery<'a> {
+    /// The archived bytes.
+    pub images: &'a Images<'a>,
+    /// Where bytes go that would be lost.
+    pub keep: &'a Keep<'a>,
+    /// Whether files that somebody changed since are left as they are, and the others done. Else one such file stops all.
+    pub skip_theirs: bool,
+}
+
+/// What a recovery left, besides the files that are as they should be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Files of somebody else's, left as they are.
+    pub skipped: Vec<Skipped>,
+    /// Files that were torn, each with the name of what it held.
+    pub kept: Vec<(PathBuf, String)>,
+}
+
+/// A file that was left as somebody made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file.
+    pub path: PathBuf,
+    /// The name of what it held before the set; none for a file that the set creates.
+    pub before: Option<String>,
+    /// The name of what the set gives it; none for a file that the set deletes, or when that is not there any more.
+    pub after: Option<String>,
+}
 
 /// A set whose process ended before it was done.
 #[derive(Clone, Debug)]
@@ -147,10 +183,14 @@ impl Unfinished {
     ///
     /// # Errors
     ///
-    /// [`RecoverError`]; refused as a whole when somebody changed a file that is yet to be changed.
-    pub fn finish(&self, images: &Images<'_>) -> Result<(), RecoverError> {
+    /// [`RecoverError`]; refused as a whole when somebody changed a file that is yet to be changed, unless such files
+    /// are to be skipped.
+    pub fn finish(&self, with: &Recovery<'_>) -> Result<Mended, RecoverError> {
+        let images = with.images;
         let standing = self.look(images)?;
-        refuse(&standing, |after_us| after_us != Some(true))?;
+        if !with.skip_theirs {
+            refuse(&standing, |after_us| after_us != Some(true))?;
+        }
         let todo = |state: FileState| matches!(state, FileState::Old | FileState::Torn);
         let pairs = || self.record.files.iter().zip(&standing);
         let mut not_staged = Vec::new();
@@ -162,20 +202,26 @@ impl Unfinished {
         if !not_staged.is_empty() {
             return Err(RecoverError::NotStaged(not_staged));
         }
+        let mended = self.keep(&standing, with)?;
         for (entry, file) in pairs().filter(|(_, file)| todo(file.state)) {
             make(entry, file.state, images)?;
         }
-        self.tidy(false)
+        self.tidy(false)?;
+        Ok(mended)
     }
 
     /// Puts every file back as it was, and removes leftovers.
     ///
     /// # Errors
     ///
-    /// [`RecoverError`]; refused as a whole when somebody changed a file after the set had.
-    pub fn undo(&self, images: &Images<'_>) -> Result<(), RecoverError> {
+    /// [`RecoverError`]; refused as a whole when somebody changed a file after the set had, unless such files are to be
+    /// skipped.
+    pub fn undo(&self, with: &Recovery<'_>) -> Result<Mended, RecoverError> {
+        let images = with.images;
         let standing = self.look(images)?;
-        refuse(&standing, |after_us| after_us != Some(false))?;
+        if !with.skip_theirs {
+            refuse(&standing, |after_us| after_us != Some(false))?;
+        }
         let todo = |state: FileState| matches!(state, FileState::New | FileState::Torn);
         let pairs = || self.record.files.iter().zip(&standing);
         for (entry, _) in pairs().filter(|(_, file)| todo(file.state)) {
@@ -184,10 +230,46 @@ impl Unfinished {
                 old_bytes(entry, images)?;
             }
         }
+        let mended = self.keep(&standing, with)?;
         for (entry, file) in pairs().filter(|(_, file)| todo(file.state)).rev() {
             unmake(entry, file.state, images)?;
         }
-        self.tidy(true)
+        self.tidy(true)?;
+        Ok(mended)
+    }
+
+    /// Keeps what would be lost: what stands in torn files, and what the set has for files that it leaves to others.
+    fn keep(&self, standing: &[Standing], with: &Recovery<'_>) -> Result<Mended, RecoverError> {
+        let mut mended = Mended::default();
+        for (entry, file) in self.record.files.iter().zip(standing) {
+            let path = entry.path();
+            let failed = failed(entry);
+            match file.state {
+                FileState::Torn => {
+                    let Some((folder, name)) = hold(entry).map_err(&failed)? else {
+                        continue;
+                    };
+                    let now = read(&folder, name, usize::MAX - 1).map_err(&failed)?;
+                    let id = (with.keep)(&path, &now).map_err(&failed)?;
+                    mended.kept.push((path, id));
+                }
+                FileState::Theirs { .. } => {
+                    let new = new_bytes(entry, with.images)?;
+                    let keep = |bytes: Vec<u8>| (with.keep)(&path, &bytes).map_err(&failed);
+                    let after = match &entry.new {
+                        Some(id) => Some(id.clone()),
+                        None => new.map(keep).transpose()?,
+                    };
+                    mended.skipped.push(Skipped {
+                        path: path.clone(),
+                        before: entry.old.clone(),
+                        after,
+                    });
+                }
+                FileState::Old | FileState::New => {}
+            }
+        }
+        Ok(mended)
     }
 
     /// Leaves every file as it is and removes what stands beside them.

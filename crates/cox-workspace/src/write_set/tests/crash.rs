@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::*;
 use crate::{
     failpoint::stopping::VARIABLE,
-    write_set::recover::{FileState, Progress, progress},
+    write_set::recover::{FileState, Progress, Recovery, Skipped, progress},
 };
 
 /// The variable with the folder of the world.
@@ -45,6 +45,15 @@ impl PreImages for Disk {
         let id = Digest::of(bytes).to_string();
         fs::write(self.top.join("archive").join(&id), bytes)?;
         Ok(id)
+    }
+}
+
+/// A recovery that is stopped by a file of somebody else's.
+fn strict<'a>(images: &'a Images<'a>) -> Recovery<'a> {
+    Recovery {
+        images,
+        keep: &|_, _| Ok("kept".to_owned()),
+        skip_theirs: false,
     }
 }
 
@@ -184,8 +193,18 @@ fn the_process_that_is_killed() {
     let images = |id: &str| disk.image(id);
     match does {
         "apply" => drop(change(&disk, files.parse().unwrap()).unwrap()),
-        "finish" => disk.record().unwrap().finish(&images).unwrap(),
-        "undo" => disk.record().unwrap().undo(&images).unwrap(),
+        "finish" => disk
+            .record()
+            .unwrap()
+            .finish(&strict(&images))
+            .map(drop)
+            .unwrap(),
+        "undo" => disk
+            .record()
+            .unwrap()
+            .undo(&strict(&images))
+            .map(drop)
+            .unwrap(),
         other => panic!("{other}"),
     }
 }
@@ -272,11 +291,11 @@ fn a_set_of_forty_files_that_is_killed_at_any_step_is_all_old_or_all_new() {
                 &before
             }
             Progress::Partial if step % 2 == 0 => {
-                record.undo(&images).unwrap();
+                record.undo(&strict(&images)).unwrap();
                 &before
             }
             Progress::Complete | Progress::Partial => {
-                record.finish(&images).unwrap();
+                record.finish(&strict(&images)).unwrap();
                 &after
             }
         };
@@ -312,8 +331,8 @@ fn a_recovery_that_is_killed_at_any_step_is_done_again() {
                     let record = scene.disk.record().unwrap();
                     let images = |id: &str| scene.disk.image(id);
                     match does {
-                        "finish" => record.finish(&images),
-                        _ => record.undo(&images),
+                        "finish" => record.finish(&strict(&images)),
+                        _ => record.undo(&strict(&images)),
                     }
                     .unwrap_or_else(|error| panic!("{does}, {step}, {at}: {error}"));
                 }
@@ -361,7 +380,7 @@ fn a_file_that_somebody_changed_since_is_not_overwritten() {
     fs::write(&changed_by_us, "theirs").unwrap();
     let before = tree(&scene.disk.top);
     assert!(
-        matches!(record.undo(&images), Err(RecoverError::Theirs(paths)) if paths == [changed_by_us.clone()])
+        matches!(record.undo(&strict(&images)), Err(RecoverError::Theirs(paths)) if paths == [changed_by_us.clone()])
     );
     assert_eq!(tree(&scene.disk.top), before);
 
@@ -369,13 +388,137 @@ fn a_file_that_somebody_changed_since_is_not_overwritten() {
     fs::write(&not_yet, "theirs").unwrap();
     let before = tree(&scene.disk.top);
     assert!(
-        matches!(record.finish(&images), Err(RecoverError::Theirs(paths)) if paths == [not_yet.clone()])
+        matches!(record.finish(&strict(&images)), Err(RecoverError::Theirs(paths)) if paths == [not_yet.clone()])
     );
     assert_eq!(tree(&scene.disk.top), before);
 
     // Undoing needs nothing of a file that was not reached.
-    record.undo(&images).unwrap();
+    record.undo(&strict(&images)).unwrap();
     assert_eq!(fs::read_to_string(&not_yet).unwrap(), "theirs");
     fs::write(&not_yet, old_bytes).unwrap();
     assert_eq!(tree(&scene.disk.top), before_and_after(FILES)[0]);
+}
+
+/// A set of eight files that was killed half-way, its record, and a file of each state: `.0` is new, `.1` is old.
+fn half_way() -> (Scene, Unfinished, [PathBuf; 2]) {
+    const FILES: usize = 8;
+    for step in 1.. {
+        let scene = scene(FILES);
+        assert!(killed(&scene.disk.top, "apply", FILES, step));
+        if assert_whole(&scene, step) != Some(Progress::Partial) {
+            continue;
+        }
+        let record = scene.disk.record().unwrap();
+        let standing = record.look(&|id| scene.disk.image(id)).unwrap();
+        let of = |wanted: FileState| {
+            let file = standing.iter().find(|file| {
+                let name = file.path.file_name().unwrap().to_str().unwrap();
+                file.state == wanted && fate(name[1..].parse().unwrap()) == "replaced"
+            })?;
+            Some(file.path.clone())
+        };
+        if let (Some(new), Some(old)) = (of(FileState::New), of(FileState::Old)) {
+            return (scene, record, [new, old]);
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn the_other_files_are_done_and_what_is_left_is_named_when_that_is_asked_for() {
+    for does_finish in [true, false] {
+        let (scene, record, [changed, not_yet]) = half_way();
+        let (theirs, name) = if does_finish {
+            (&not_yet, not_yet.file_name().unwrap().to_str().unwrap())
+        } else {
+            (&changed, changed.file_name().unwrap().to_str().unwrap())
+        };
+        fs::write(theirs, "theirs").unwrap();
+        let images = |id: &str| scene.disk.image(id);
+        let recovery = Recovery {
+            images: &images,
+            keep: &|path, bytes| scene.disk.keep(path, bytes),
+            skip_theirs: true,
+        };
+        let mended = if does_finish {
+            record.finish(&recovery)
+        } else {
+            record.undo(&recovery)
+        }
+        .unwrap();
+        let [before, after] = before_and_after(8);
+        let mut expected = if does_finish { after } else { before };
+        let entry = expected.iter_mut().find(|(at, ..)| at == name).unwrap();
+        entry.2 = "theirs".to_owned();
+        assert_eq!(tree(&scene.disk.top), expected);
+        // What the set had for the file and what it held before can both be had.
+        let [skipped] = mended.skipped.as_slice() else {
+            panic!("{mended:?}");
+        };
+        let Skipped {
+            path,
+            before,
+            after,
+        } = skipped.clone();
+        assert_eq!(&path, theirs);
+        assert_eq!(images(&before.unwrap()).unwrap(), old(name).into_bytes());
+        if does_finish {
+            assert_eq!(images(&after.unwrap()).unwrap(), new(name).into_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_the_set_deleted_and_a_person_made_again_is_left_to_them() {
+    const FILES: usize = 8;
+    // After the last file was replaced and before anything of ours is gone.
+    let scene = (1..)
+        .map(|step| (scene(FILES), step))
+        .find(|(scene, step)| {
+            killed(&scene.disk.top, "apply", FILES, *step)
+                && scene.disk.record().is_some()
+                && !scene.disk.top.join("main/f3").exists()
+        })
+        .unwrap()
+        .0;
+    let mine = scene.disk.top.join("main/f3");
+    fs::write(&mine, "mine").unwrap();
+    let record = scene.disk.record().unwrap();
+    let images = |id: &str| scene.disk.image(id);
+    assert!(
+        matches!(record.undo(&strict(&images)), Err(RecoverError::Theirs(paths)) if paths == [mine.clone()])
+    );
+    let mended = record.finish(&strict(&images)).unwrap();
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+    assert_eq!(mended.skipped.len(), 1, "{mended:?}");
+}
+
+#[test]
+fn what_stands_in_a_torn_file_is_kept_before_it_is_overwritten() {
+    const FILES: usize = 8;
+    let scene = (1..)
+        .map(|step| (scene(FILES), step))
+        .find(|(scene, step)| {
+            killed(&scene.disk.top, "apply", FILES, *step)
+                && scene.disk.record().is_some_and(|record| {
+                    let standing = record.look(&|id| scene.disk.image(id)).unwrap();
+                    standing.iter().any(|file| file.state == FileState::Torn)
+                })
+        })
+        .unwrap()
+        .0;
+    let torn = scene.disk.top.join("main/f1");
+    let held = fs::read(&torn).unwrap();
+    let images = |id: &str| scene.disk.image(id);
+    let recovery = Recovery {
+        images: &images,
+        keep: &|path, bytes| scene.disk.keep(path, bytes),
+        skip_theirs: false,
+    };
+    let mended = scene.disk.record().unwrap().undo(&recovery).unwrap();
+    let [(path, id)] = mended.kept.as_slice() else {
+        panic!("{mended:?}");
+    };
+    assert_eq!((path, images(id).unwrap()), (&torn, held));
+    assert_eq!(fs::read_to_string(&torn).unwrap(), old("f1"));
 }
