@@ -110,7 +110,7 @@ impl Inner {
 }
 
 impl Watched<'_> {
-    async fn rounds(&self, method: &str, first: Object) -> Result<Outcome, Failure> {
+    pub(crate) async fn rounds(&self, method: &str, first: Object) -> Result<Outcome, Failure> {
         let limits = &self.inner.spec.limits;
         let (mut params, mut rounds, mut without_questions) = (first.clone(), 0, 0);
         loop {
@@ -153,7 +153,8 @@ impl Watched<'_> {
     async fn answer_round(&self, first: &Object, round: &InputRequired) -> Result<Object, Failure> {
         let mut params = first.clone();
         if !round.questions.is_empty() {
-            let asking = questions::answer_round(self.inner, self.options, &self.clock, round);
+            let asking =
+                questions::answer_round(self.inner, self.options, &self.clock, &round.questions);
             let answers = tokio::select! {
                 answers = asking => answers.map_err(|why| {
                     self.inner.no_answer(Broken::new(Delivery::OutcomeUnknown, Cause::Rounds, why))
@@ -170,7 +171,7 @@ impl Watched<'_> {
 
     /// One request, sent again when that is right: after a lost session if it may be repeated, after a mismatch of
     /// headers with the tools read anew, after a visit to a URL.
-    async fn with_repeats(&self, method: &str, params: Object) -> Result<Raw, Failure> {
+    pub(crate) async fn with_repeats(&self, method: &str, params: Object) -> Result<Raw, Failure> {
         let (mut renewed, mut relisted, mut visited) = (false, false, false);
         loop {
             let generation = self.inner.generation();
@@ -326,12 +327,12 @@ impl Watched<'_> {
         }
     }
 
-    fn cancelled(&self, delivery: Delivery) -> Failure {
+    pub(crate) fn cancelled(&self, delivery: Delivery) -> Failure {
         self.inner
             .no_answer(Broken::new(delivery, Cause::Cancelled, "it was cancelled"))
     }
 
-    fn expired(&self, expiry: crate::clock::Expiry) -> Failure {
+    pub(crate) fn expired(&self, expiry: crate::clock::Expiry) -> Failure {
         let broken = Broken::new(
             Delivery::OutcomeUnknown,
             Cause::Timeout(expiry),

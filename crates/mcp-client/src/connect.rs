@@ -190,8 +190,24 @@ async fn start(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Arc<Inner
     }
 }
 
-/// A handshake fails for what the server wrote until then; it may have written more since.
-fn with_noise(inner: &Inner, mut failure: Failure) -> Failure {
-    failure.stderr = inner.transport.stderr();
-    failure
+/// The failure of a handshake: what the caller wanted was not sent. With what the server wrote until now.
+fn with_noise(inner: &Inner, failure: Failure) -> Failure {
+    let kind = match failure.kind {
+        FailureKind::NoAnswer { cause, why, .. } => FailureKind::NoAnswer {
+            delivery: Delivery::NotSent,
+            cause,
+            why: format!("no handshake: {why}"),
+        },
+        FailureKind::Answered(error) => FailureKind::NoAnswer {
+            delivery: Delivery::NotSent,
+            cause: Cause::Start,
+            why: format!("no handshake: it answered {error}"),
+        },
+        refused @ FailureKind::Refused { .. } => refused,
+    };
+    Failure {
+        server: failure.server,
+        kind,
+        stderr: inner.transport.stderr(),
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use mcp_wire::{
-    CallResult, Era, Frame, Id, Implementation, Notification, Object, Outcome, Raw, Revision,
+    Era, Frame, Id, Implementation, Notification, Object, Outcome, Raw, Revision,
     ServerCapabilities, Tool, header, method,
 };
 use tokio::sync::{broadcast, mpsc};
@@ -17,6 +17,7 @@ use crate::connect::Verdict;
 use crate::events::Event;
 use crate::failure::Failure;
 use crate::handshake;
+use crate::listen::Listening;
 use crate::questions;
 use crate::server::ServerSpec;
 use crate::transport::{Stray, Transport};
@@ -75,6 +76,7 @@ pub(crate) struct Inner {
     clocks: Mutex<Vec<Weak<Clock>>>,
     generation: AtomicU64,
     renewing: tokio::sync::Mutex<()>,
+    pub(crate) listening: Mutex<Listening>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -99,6 +101,7 @@ impl Inner {
             clocks: Mutex::default(),
             generation: AtomicU64::new(0),
             renewing: tokio::sync::Mutex::new(()),
+            listening: Mutex::default(),
         });
         tokio::spawn(take_strays(Arc::downgrade(&inner), strays));
         inner
@@ -231,6 +234,7 @@ impl Inner {
         let agreed = Box::pin(handshake::initialize(self)).await?;
         self.agree(agreed);
         self.generation.fetch_add(1, Ordering::SeqCst);
+        Box::pin(self.subscribe_again()).await;
         self.tell(Event::SessionRenewed);
         Ok(())
     }
@@ -327,26 +331,6 @@ impl Connection {
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.inner.events()
-    }
-
-    /// Calls a tool, answers its questions, waits for its task.
-    ///
-    /// # Errors
-    /// When there is no result; a result that says `isError` is a result.
-    pub async fn call_tool(
-        &self,
-        name: &str,
-        arguments: Object,
-        options: &CallOptions,
-    ) -> Result<CallResult, Failure> {
-        let params = Object::new()
-            .with("name", name)
-            .with("arguments", arguments);
-        let result = self
-            .inner
-            .request(method::TOOLS_CALL, params, options)
-            .await?;
-        CallResult::parse(result).map_err(|error| self.inner.unreadable(&error.reason))
     }
 
     /// Makes any request, as it is; for passing on what another client sent.

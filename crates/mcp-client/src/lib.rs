@@ -14,12 +14,15 @@ pub mod connect;
 pub mod connection;
 pub mod events;
 pub mod failure;
+pub mod listen;
 pub mod lists;
+pub mod more;
 pub mod server;
 pub mod transport;
 
 mod handshake;
 mod questions;
+mod tasks;
 
 pub use ask::{Abilities, Ask, Asked};
 pub use call::CallOptions;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_wire::{
-    Answer, InputRequired, JsonError, Object, Question, Raw, Request, Response, RpcError, method,
-};
+use mcp_wire::input::KeyedQuestion;
+use mcp_wire::{Answer, JsonError, Object, Question, Raw, Request, Response, RpcError, method};
 
 use crate::ask::{Abilities, Ask, Asked};
 use crate::call::CallOptions;
@@ -54,11 +53,11 @@ pub(crate) async fn answer_round(
     inner: &Arc<Inner>,
     options: &CallOptions,
     clock: &Arc<Clock>,
-    round: &InputRequired,
+    questions: &[KeyedQuestion],
 ) -> Result<Object, String> {
     let mut answers = Object::new();
     let mut left_out = Vec::new();
-    for (key, question) in &round.questions {
+    for (key, question) in questions {
         let question = match question {
             Ok(question) => question.clone(),
             Err(error) => {

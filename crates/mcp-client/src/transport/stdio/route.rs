@@ -1,0 +1,294 @@
+//! Whose a message of the program is: the answer to a request, something about one, or neither.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_wire::lines::{Line, TooLong};
+use mcp_wire::{Frame, Id, Response, meta, method};
+use tokio::sync::{mpsc, oneshot};
+
+use super::tail::Tail;
+use crate::failure::{Cause, Delivery};
+use crate::transport::{Answered, Broken, Stray};
+
+/// How many lines of junk in a row end the connection.
+const MAX_JUNK: usize = 1_000;
+/// How much of a junk line is quoted.
+const QUOTED: usize = 200;
+
+pub(super) struct Shared {
+    pub(super) outbound: mpsc::UnboundedSender<Outbound>,
+    pub(super) strays: mpsc::Sender<Stray>,
+    pub(super) state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) pending: HashMap<Id, Pending>,
+    /// Why the connection is gone, once it is.
+    pub(super) closed: Option<Broken>,
+    pub(super) stderr: Tail,
+    pub(super) junk: Junk,
+}
+
+#[derive(Default)]
+pub(super) struct Junk {
+    pub(super) first: Option<String>,
+    pub(super) lines: usize,
+    pub(super) in_a_row: usize,
+}
+
+pub(super) struct Pending {
+    pub(super) messages: mpsc::Sender<Frame>,
+    pub(super) answer: oneshot::Sender<Answered>,
+    pub(super) written: Arc<AtomicBool>,
+    /// Whether it stays open by itself: then it says nothing about whose a message is.
+    pub(super) listens: bool,
+}
+
+pub(super) struct Outbound {
+    pub(super) line: Vec<u8>,
+    /// Set as soon as the first byte may have left.
+    pub(super) written: Option<Arc<AtomicBool>>,
+}
+
+impl State {
+    /// Whose a message is: that of the subscription it names, else of the only open call.
+    pub(super) fn owner(&self, frame: &Frame) -> Option<mpsc::Sender<Frame>> {
+        if let Frame::Notification(notification) = frame
+            && let Some(id) = meta::get(&notification.params, meta::SUBSCRIPTION_ID)
+        {
+            let pending = Id::parse(&id).ok().and_then(|id| self.pending.get(&id));
+            return pending.map(|pending| pending.messages.clone());
+        }
+        let mut calls = self.pending.values().filter(|pending| !pending.listens);
+        let only = calls.next()?;
+        calls.next().is_none().then(|| only.messages.clone())
+    }
+}
+
+impl Shared {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn stray(&self, stray: Stray) {
+        // A server that talks faster than anybody listens loses what it said.
+        let _full_or_gone = self.strays.try_send(stray);
+    }
+
+    /// Takes one line.
+    ///
+    /// # Errors
+    /// When there is no point in reading on.
+    pub(super) fn take_line(&self, line: Line) -> Result<(), Broken> {
+        match line {
+            Line::Whole(bytes) => match Frame::parse_batch(&bytes) {
+                Ok(frames) => {
+                    self.state().junk.in_a_row = 0;
+                    for frame in frames {
+                        match frame {
+                            Ok(frame) => self.take_frame(frame),
+                            Err(error) => self.unreadable(
+                                error.id.as_ref().filter(|_| error.is_response),
+                                &error.reason,
+                            ),
+                        }
+                    }
+                }
+                Err(error) if error.not_json => return self.junk(&bytes),
+                Err(error) => self.unreadable(
+                    error.id.as_ref().filter(|_| error.is_response),
+                    &error.reason,
+                ),
+            },
+            Line::TooLong(TooLong {
+                bytes,
+                id,
+                names_method,
+                ..
+            }) => {
+                let why = format!("a message of {bytes} bytes, more than the limit");
+                self.unreadable(id.as_ref().filter(|_| !names_method), &why);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn junk(&self, bytes: &[u8]) -> Result<(), Broken> {
+        let head: String = String::from_utf8_lossy(bytes)
+            .chars()
+            .take(QUOTED)
+            .collect();
+        let first = {
+            let junk = &mut self.state().junk;
+            junk.lines += 1;
+            junk.in_a_row += 1;
+            let first = junk.first.get_or_insert_with(|| head.clone()).clone();
+            (junk.in_a_row > MAX_JUNK).then_some(first)
+        };
+        self.stray(Stray::Noise(head));
+        match first {
+            None => Ok(()),
+            Some(first) => Err(Broken::new(
+                Delivery::OutcomeUnknown,
+                Cause::Unreadable,
+                format!(
+                    "more than {MAX_JUNK} lines in a row on its stdout are no messages; the first: {first}"
+                ),
+            )),
+        }
+    }
+
+    /// An answer that cannot be read fails its own request; anything else is noise.
+    pub(super) fn unreadable(&self, id: Option<&Id>, why: &str) {
+        let pending = id.and_then(|id| self.state().pending.remove(id));
+        match pending {
+            Some(pending) => {
+                let why = format!("its answer cannot be read: {why}");
+                let _nobody_waits = pending.answer.send(Err(Broken::new(
+                    Delivery::OutcomeUnknown,
+                    Cause::Unreadable,
+                    why,
+                )));
+            }
+            None => self.stray(Stray::Noise(why.to_owned())),
+        }
+    }
+
+    pub(super) fn take_frame(&self, frame: Frame) {
+        match frame {
+            Frame::Response(response) => self.take_response(response),
+            Frame::Notification(notification) if notification.method == method::PROGRESS => {
+                let token = notification
+                    .params
+                    .get("progressToken")
+                    .and_then(|token| Id::parse(token).ok());
+                let state = self.state();
+                // Progress of something that is over is of no interest to anybody.
+                if let Some(pending) = token.and_then(|token| state.pending.get(&token)) {
+                    let _full_or_over =
+                        pending.messages.try_send(Frame::Notification(notification));
+                }
+            }
+            other => {
+                let only = self.state().owner(&other);
+                let left = match only {
+                    Some(messages) => match messages.try_send(other) {
+                        Ok(()) => return,
+                        Err(
+                            mpsc::error::TrySendError::Full(frame)
+                            | mpsc::error::TrySendError::Closed(frame),
+                        ) => frame,
+                    },
+                    None => other,
+                };
+                self.stray(Stray::Message(left));
+            }
+        }
+    }
+
+    pub(super) fn take_response(&self, response: Response) {
+        let pending = {
+            let mut state = self.state();
+            match &response.id {
+                Some(id) => state.pending.remove(id),
+                // An error about a request whose id the server could not read: ours, when there is only one.
+                None if state.pending.len() == 1 => {
+                    state.pending.drain().next().map(|(_, pending)| pending)
+                }
+                None => None,
+            }
+        };
+        match (pending, response) {
+            (Some(pending), response) => {
+                let _nobody_waits = pending.answer.send(Ok(response.outcome));
+            }
+            (None, Response { id: Some(id), .. }) => {
+                self.stray(Stray::Noise(format!(
+                    "an answer to {id}, which nobody waits for"
+                )));
+            }
+            (
+                None,
+                Response {
+                    outcome: Err(error),
+                    ..
+                },
+            ) => {
+                self.stray(Stray::Noise(format!("an error about no request: {error}")));
+            }
+            (None, _) => {}
+        }
+    }
+
+    /// The program does not read any more. It may still answer what it has read, so only what was not sent fails.
+    pub(super) fn stdin_failed(&self, error: &std::io::Error) {
+        let mut state = self.state();
+        let unsent: Vec<Id> = state
+            .pending
+            .iter()
+            .filter(|(_, pending)| !pending.written.load(Ordering::SeqCst))
+            .map(|(id, _)| id.clone())
+            .collect();
+        let broken = Broken::new(
+            Delivery::NotSent,
+            Cause::Closed,
+            format!("it does not read its stdin: {error}"),
+        );
+        for id in unsent {
+            if let Some(pending) = state.pending.remove(&id) {
+                let _nobody_waits = pending.answer.send(Err(broken.clone()));
+            }
+        }
+        if state.closed.is_none() {
+            state.closed = Some(broken);
+        }
+    }
+
+    pub(super) fn close(&self, broken: &Broken) {
+        let pending = {
+            let mut state = self.state();
+            state.closed = Some(Broken {
+                delivery: Delivery::NotSent,
+                ..broken.clone()
+            });
+            std::mem::take(&mut state.pending)
+        };
+        for pending in pending.into_values() {
+            let written = pending.written.load(Ordering::SeqCst);
+            let delivery = if written {
+                broken.delivery
+            } else {
+                Delivery::NotSent
+            };
+            let _nobody_waits = pending.answer.send(Err(Broken {
+                delivery,
+                ..broken.clone()
+            }));
+        }
+        self.stray(Stray::Closed(broken.clone()));
+    }
+
+    pub(super) fn queue(
+        &self,
+        frame: &Frame,
+        written: Option<Arc<AtomicBool>>,
+    ) -> Result<(), Broken> {
+        if let Some(closed) = &self.state().closed {
+            return Err(closed.clone());
+        }
+        let outbound = Outbound {
+            line: frame.to_line(),
+            written,
+        };
+        self.outbound.send(outbound).map_err(|_| {
+            Broken::new(
+                Delivery::NotSent,
+                Cause::Closed,
+                "it does not read its stdin",
+            )
+        })
+    }
+}
