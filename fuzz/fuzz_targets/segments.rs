@@ -1,70 +1,138 @@
-//! Reads any line: never a panic, never a known line without a command; and a further deny never makes a verdict milder.
+//! Reads any line and judges it.
+//!
+//! Never a panic, never a known line without a command. White space around a line does not change its verdict; a
+//! remark, what stands around a command, and a further deny never make it milder.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use cox_permission::{
-    Anchors, ApprovalPolicy, Grants, Judge, Mode, RuleSet, RuleSource, Segments, Subject, Target,
-    command_risk, segments,
+    Anchors, ApprovalPolicy, Decision, Grants, Judge, Mode, RuleSet, RuleSource, Segments, Subject,
+    Target, command_risk, segments,
 };
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
-    // Few bytes stand for the words of a shell, so that most lines are nearly right.
-    const PIECES: [&str; 32] = [
-        " ", "a", "rm", "git", "push", ";", "|", "&&", "\n", "$(", ")", "`", "\"", "'", "\\", "{",
-        "}", "<<E\n", "\nE\n", "> f", "if ", "; then ", "; fi", "for x in ", "; do ", "; done",
-        "bash -c ", "$x", "${x}", "[ ", " ]", "#",
-    ];
-    let line: String = match data.split_first() {
-        Some((0, rest)) => String::from_utf8_lossy(rest).into_owned(),
-        _ => data
-            .iter()
-            .map(|byte| PIECES[usize::from(byte % 32)])
-            .collect(),
+const MODES: [Mode; 4] = [Mode::Default, Mode::Auto, Mode::Plan, Mode::Bypass];
+const ALLOWED: [&str; 3] = ["Bash(git:*)", "Bash(a:*)", "Bash(ls -la)"];
+const DENIED: [&str; 6] = [
+    "Bash(rm:*)",
+    "Bash(git push:*)",
+    "Bash(bash:*)",
+    "Bash(a)",
+    "Read(~/.ssh/**)",
+    "Edit(canary/**)",
+];
+
+/// For each mode: without a deny, then with each of them.
+static JUDGES: LazyLock<Vec<Judge>> = LazyLock::new(|| {
+    let denies = std::iter::once(None).chain(DENIED.iter().map(Some));
+    let of = |mode: Mode| {
+        denies
+            .clone()
+            .map(move |deny| judge(mode, deny.map(|deny| *deny)))
     };
-    let told = segments(&line);
-    if let Segments::Known(segments) = &told {
-        assert!(!segments.is_empty());
-        for segment in segments {
-            assert!(!segment.words.is_empty());
-            assert!(segment.open.iter().all(|at| (1..segment.words.len()).contains(at)));
-        }
-    }
-    let subject = Subject {
-        tool: "bash".into(),
-        text: line.clone(),
-        risk: command_risk(&told),
-        targets: vec![Target::Command {
-            line,
-            segments: told,
-        }],
+    MODES.into_iter().flat_map(of).collect()
+});
+
+fn judge(mode: Mode, deny: Option<&str>) -> Judge {
+    let source = |text: &str| RuleSource {
+        text: text.to_owned(),
+        origin: String::new(),
     };
     let anchors = Anchors {
         root: "/home/me/app".into(),
         home: "/home/me".into(),
     };
-    let verdict = |deny: &[&str]| {
-        let sources = |rules: &[&str]| {
-            let source = |text: &&str| RuleSource {
-                text: (*text).to_owned(),
-                origin: String::new(),
-            };
-            rules.iter().map(source).collect()
-        };
-        let rules = RuleSet::compile(
-            sources(deny),
-            Vec::new(),
-            sources(&["Bash(git:*)", "Bash(a:*)"]),
-            &anchors,
-        )
-        .expect("the rules read");
-        let judge = Judge {
-            rules,
-            mode: Mode::Auto,
-            policy: ApprovalPolicy::OnRequest,
-            grants: Grants::default(),
-            sandboxed: true,
-        };
-        judge.judge(&subject).decision
+    let rules = RuleSet::compile(
+        deny.into_iter().map(source).collect(),
+        Vec::new(),
+        ALLOWED.into_iter().map(source).collect(),
+        &anchors,
+    );
+    Judge {
+        rules: rules.expect("the rules read"),
+        mode,
+        policy: ApprovalPolicy::OnRequest,
+        grants: Grants::default(),
+        sandboxed: true,
+    }
+}
+
+fn decide(judge: &Judge, line: &str) -> Decision {
+    let told = segments(line);
+    let subject = Subject {
+        tool: "bash".into(),
+        text: line.to_owned(),
+        risk: command_risk(&told),
+        targets: vec![Target::Command {
+            line: line.to_owned(),
+            segments: told,
+        }],
     };
-    assert!(verdict(&["Bash(rm:*)", "Bash(git push:*)"]) >= verdict(&[]));
+    let verdict = judge.judge(&subject);
+    assert!(!verdict.why.text().is_empty());
+    verdict.decision
+}
+
+// The line; after a NUL byte, the mode and the deny.
+fuzz_target!(|data: &[u8]| {
+    let (line, options) = match data.iter().position(|byte| *byte == 0) {
+        Some(at) => (&data[..at], &data[at + 1..]),
+        None => (data, &b""[..]),
+    };
+    let option = |nth: usize| usize::from(options.get(nth).copied().unwrap_or(0));
+    let line = &*String::from_utf8_lossy(line);
+    let told = segments(line);
+    if let Segments::Known(segments) = &told {
+        assert!(!segments.is_empty());
+        for segment in segments {
+            assert!(!segment.words.is_empty());
+            let is_word = |at: &usize| (1..segment.words.len()).contains(at);
+            assert!(segment.open.iter().all(is_word));
+            assert!(segment.open.is_sorted_by(|one, other| one < other));
+        }
+    }
+    let of_mode = &JUDGES[option(0) % MODES.len() * (DENIED.len() + 1)..][..=DENIED.len()];
+    let further = &of_mode[1 + option(1) % DENIED.len()];
+    let before = decide(&of_mode[0], line);
+    let after = decide(further, line);
+    assert!(after >= before, "{before:?} became {after:?}");
+
+    // A line that is cut short reads on in what follows, and a long one is not read.
+    let is_known = matches!(told, Segments::Known(_));
+    let is_cut_short = line.trim_end().ends_with('\\') || (line.contains("<<") && !is_known);
+    if is_cut_short || line.len() > 9900 {
+        return;
+    }
+    for around in [
+        format!("  {line}"),
+        format!("\n\t{line}"),
+        format!("{line} "),
+        format!("{line}\n"),
+        format!("# remark\n{line}"),
+        format!("{line}\n# remark"),
+    ] {
+        let decision = decide(further, &around);
+        if !is_known {
+            // What cannot be told may be denied by one guess and asked for by another.
+            assert!(decision >= after.min(Decision::Ask), "{around:?}");
+        } else if around.contains("# remark") {
+            // A line with remarks is looked at by the looser reader too, for what is denied.
+            assert!(decision >= after, "{around:?}");
+        } else {
+            assert_eq!(decision, after, "{around:?}");
+        }
+    }
+    // A line that is read as a whole is one in any place.
+    if is_known {
+        for around in [
+            format!("git status\n{line}"),
+            format!("{line}\ngit status"),
+            format!("if git status; then\n{line}\nfi"),
+            format!("(\n{line}\n)"),
+            format!("for x in 1; do\n{line}\ndone"),
+        ] {
+            assert!(decide(further, &around) >= after, "{around:?}");
+        }
+    }
 });
