@@ -217,45 +217,49 @@ fn weave(old: &str, new: &str, file: &[u8], indents: &Indents) -> Vec<u8> {
     let (old_indent, old_core, old_trail) = parts(old);
     let (new_indent, new_core, new_trail) = parts(new);
     let (file_indent, file_core, file_trail) = parts(file);
-    let mut out = Vec::with_capacity(new.len() + 8);
-    if new_indent == old_indent {
-        out.extend_from_slice(file_indent);
+    let indent = if new_indent == old_indent {
+        file_indent.to_vec()
     } else {
-        out.extend_from_slice(&indents.map(new_indent));
-    }
-    let (old_units, new_units) = (units(old_core), units(new_core));
-    let file_units = units(file_core);
-    if file_units.len() == old_units.len() {
-        let head = old_units
-            .iter()
-            .zip(&new_units)
-            .take_while(|(a, b)| a == b)
-            .count();
-        let room = old_units.len().min(new_units.len()) - head;
-        let (old_rev, new_rev) = (old_units.iter().rev(), new_units.iter().rev());
-        let tail = old_rev
-            .zip(new_rev)
-            .take(room)
-            .take_while(|(a, b)| a == b)
-            .count();
-        file_units[..head]
-            .iter()
-            .for_each(|unit| out.extend_from_slice(unit));
-        new_units[head..new_units.len() - tail]
-            .iter()
-            .for_each(|unit| out.extend_from_slice(unit));
-        file_units[file_units.len() - tail..]
-            .iter()
-            .for_each(|unit| out.extend_from_slice(unit));
+        indents.map(new_indent)
+    };
+    let mut out = if let Some(core) = weave_units(old_core, new_core, file_core) {
+        [indent, core].concat()
+    } else if let Some(line) = weave_units(
+        // One side begins with a space that is no indentation.
+        &old[..old.len() - old_trail.len()],
+        &new[..new.len() - new_trail.len()],
+        &file[..file.len() - file_trail.len()],
+    ) {
+        line
     } else {
-        out.extend_from_slice(new_core);
-    }
+        [&indent, new_core].concat()
+    };
     if old_trail != new_trail {
         out.extend_from_slice(new_trail);
     } else if !new_core.is_empty() {
         out.extend_from_slice(file_trail);
     }
     out
+}
+
+/// The new text with the unchanged beginning and end as they are in the file; none if old and file are not alike
+/// character for character.
+fn weave_units(old: &[u8], new: &[u8], file: &[u8]) -> Option<Vec<u8>> {
+    let (old, new, file) = (units(old), units(new), units(file));
+    if old.len() != file.len() {
+        return None;
+    }
+    let same = |(a, b): &(&&[u8], &&[u8])| a == b;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let room = old.len().min(new.len()) - head;
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let tail = ends.take(room).take_while(same).count();
+    let middle = &new[head..new.len() - tail];
+    Some(
+        [&file[..head], middle, &file[file.len() - tail..]]
+            .concat()
+            .concat(),
+    )
 }
 
 /// Indentation, content, trailing white space. A blank line is all indentation.
