@@ -19,7 +19,14 @@ pub(super) fn is_printing(arguments: &[String]) -> bool {
             _ => return false,
         };
     }
-    rest.first().is_some_and(|program| only_prints(program))
+    let Some((program, operands)) = rest.split_first() else {
+        return false;
+    };
+    // Some take an option behind the program for one.
+    only_prints(program)
+        && !operands
+            .iter()
+            .any(|word| word.len() > 1 && word.starts_with('-'))
 }
 
 fn only_prints(program: &str) -> bool {
