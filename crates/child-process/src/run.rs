@@ -14,7 +14,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{Program, StartError, Stdin, start::PipeReader};
+use crate::{LeftBehind, Program, StartError, Stdin, Wrap, start::PipeReader};
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub enum Exit {
     TimedOut,
     /// It was ended because the caller cancelled.
     Cancelled,
+    /// It was killed because it and what it started had more processes than the limit.
+    TooMany,
 }
 
 /// What is known of a program that has ended.
@@ -67,8 +69,8 @@ pub struct Ended {
     pub exit: Exit,
     /// From start to end.
     pub elapsed: Duration,
-    /// How many processes it had left behind and that were ended with it.
-    pub left_behind: usize,
+    /// What it had left behind when it ended by itself, and that was ended with it.
+    pub left_behind: LeftBehind,
     /// Process ids of what could not be ended, ascending.
     pub survivors: Vec<i32>,
 }
@@ -77,6 +79,7 @@ enum Cause {
     Ended(io::Result<ExitStatus>),
     TimedOut,
     Cancelled,
+    TooMany,
 }
 
 impl Program {
@@ -102,7 +105,13 @@ impl Program {
         let mut running = self.start().await?;
         let mut pump = Pump::new(running.stdout.take(), running.stderr.take(), sink);
         let stdin = running.stdin.take();
+        #[cfg(unix)]
+        let keyboard = running.keyboard.take();
         let feed = async move {
+            #[cfg(unix)]
+            if let Some(keyboard) = keyboard {
+                type_the_end(&keyboard).await;
+            }
             if let (Some(mut stdin), Some(input)) = (stdin, input) {
                 // A program may close its input early; its exit code tells the rest.
                 let _closed = stdin.write_all(&input).await;
@@ -112,6 +121,8 @@ impl Program {
         let cause = {
             let ended = async {
                 tokio::select! {
+                    biased;
+                    () = running.tree.outgrown() => Cause::TooMany,
                     status = running.child.wait() => Cause::Ended(status),
                     () = sleep(limits.deadline) => Cause::TimedOut,
                     () = cancel => Cause::Cancelled,
@@ -123,6 +134,10 @@ impl Program {
         let by_itself = matches!(cause, Cause::Ended(_));
         if by_itself {
             pump.until(running.tree.settle()).await;
+        }
+        if matches!(cause, Cause::TooMany) {
+            // What is left after this is asked and killed once more below, and named if it cannot be ended.
+            pump.until(running.tree.kill()).await;
         }
         let outcome = pump.until(running.tree.end(limits.grace)).await;
         let _still_held = timeout(limits.drain, pump.drained()).await;
@@ -141,13 +156,34 @@ impl Program {
             Cause::Ended(Err(_)) => Exit::Code(-1),
             Cause::TimedOut => Exit::TimedOut,
             Cause::Cancelled => Exit::Cancelled,
+            Cause::TooMany => Exit::TooMany,
         };
+        let mut left_behind = LeftBehind::default();
+        if by_itself {
+            // What a wrap ended inside is seen by nobody outside.
+            let reported = running.wrap.as_ref().and_then(Wrap::reported);
+            let reported = reported.unwrap_or_default();
+            left_behind.count = reported.count + outcome.ended.count;
+            left_behind.names = reported.names;
+            left_behind.names.extend(outcome.ended.names);
+            left_behind.names.truncate(LeftBehind::NAMES);
+        }
         Ok(Ended {
             exit,
             elapsed: begun.elapsed(),
-            left_behind: if by_itself { outcome.ended } else { 0 },
+            left_behind,
             survivors: outcome.survivors,
         })
+    }
+}
+
+/// Types the end of input again and again: a program that asks for a password discards what was typed before.
+#[cfg(unix)]
+async fn type_the_end(keyboard: &std::os::fd::OwnedFd) {
+    loop {
+        // Full, or nobody there any more: both are no reason to wait for anything.
+        let _full = rustix::io::write(keyboard, &[crate::terminal::END_OF_INPUT]);
+        sleep(Duration::from_millis(50)).await;
     }
 }
 

@@ -12,7 +12,9 @@ use std::os::fd::{AsRawFd, RawFd};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::{
-    Output, Program, Stdin, Wrap, spawner,
+    Output, Program, Stdin, Wrap,
+    cap::Cap,
+    spawner,
     tree::{MARK, Tree},
 };
 
@@ -37,6 +39,9 @@ pub enum StartError {
     /// The system gave no pipe.
     #[error("cannot make a pipe for a child process")]
     Pipe(#[source] io::Error),
+    /// The system gave no pseudo-terminal.
+    #[error("cannot open a pseudo-terminal for a child process")]
+    Terminal(#[source] io::Error),
 }
 
 /// The end of a pipe that is read.
@@ -55,9 +60,12 @@ pub struct Running {
     pub stdout: Option<PipeReader>,
     /// What it writes to its errors, when that is separate.
     pub stderr: Option<PipeReader>,
+    /// Where the end of input is typed, when it runs on a terminal.
+    #[cfg(unix)]
+    pub(crate) keyboard: Option<std::os::fd::OwnedFd>,
     pub(crate) child: Child,
     pub(crate) tree: Tree,
-    _wrap: Option<Wrap>,
+    pub(crate) wrap: Option<Wrap>,
 }
 
 impl Program {
@@ -71,6 +79,7 @@ impl Program {
             return Err(StartError::Cwd { cwd: cwd.clone() });
         }
         let mark = crate::tree::new_mark();
+        let cap = Cap::new(self.max_processes);
         let (program, args) = self.argv();
         let mut command = Command::new(&program);
         command
@@ -90,14 +99,20 @@ impl Program {
         } else {
             Stdio::piped()
         });
+        let mut keyboard = None;
         let (stdout, stderr) = match self.output {
-            Output::Merged => {
-                let (read, write) = make_pipe()?;
-                command
-                    .stderr(write.try_clone().map_err(StartError::Pipe)?)
-                    .stdout(write);
-                (read, None)
+            #[cfg(unix)]
+            Output::Terminal => {
+                let terminal = crate::terminal::Terminal::open().map_err(StartError::Terminal)?;
+                let copy = || terminal.program.try_clone().map_err(StartError::Terminal);
+                command.stdin(copy()?).stdout(copy()?).stderr(copy()?);
+                keyboard = Some(terminal.keyboard);
+                let reader = PipeReader::from_owned_fd_unchecked(terminal.reader);
+                (reader.map_err(StartError::Terminal)?, None)
             }
+            #[cfg(not(unix))]
+            Output::Terminal => merged(&mut command)?,
+            Output::Merged => merged(&mut command)?,
             Output::Separate => {
                 let (out, out_write) = make_pipe()?;
                 let (err, err_write) = make_pipe()?;
@@ -109,19 +124,21 @@ impl Program {
         {
             let wrap = self.wrap.as_ref();
             let descriptors = wrap.map_or_else(Vec::new, descriptors);
-            before_exec(&mut command, descriptors);
+            before_exec(&mut command, descriptors, keyboard.is_some(), cap.entry());
         }
         let mut child = spawner::spawn(command)
             .await
             .map_err(|source| StartError::Program { program, source })?;
-        let tree = Tree::new(&child, mark);
+        let tree = Tree::new(&child, mark, cap);
         Ok(Running {
             stdin: child.stdin.take(),
             stdout: Some(stdout),
             stderr,
+            #[cfg(unix)]
+            keyboard,
             child,
             tree,
-            _wrap: self.wrap,
+            wrap: self.wrap,
         })
     }
 }
@@ -151,6 +168,15 @@ impl Running {
     }
 }
 
+/// Sends both streams of a command into one pipe, and returns its other end.
+fn merged(command: &mut Command) -> Result<(PipeReader, Option<PipeReader>), StartError> {
+    let (read, write) = make_pipe()?;
+    command
+        .stderr(write.try_clone().map_err(StartError::Pipe)?)
+        .stdout(write);
+    Ok((read, None))
+}
+
 fn make_pipe() -> Result<(PipeReader, io::PipeWriter), StartError> {
     let (read, write) = io::pipe().map_err(StartError::Pipe)?;
     #[cfg(unix)]
@@ -162,7 +188,12 @@ fn make_pipe() -> Result<(PipeReader, io::PipeWriter), StartError> {
 
 #[cfg(unix)]
 /// Arranges what happens in the child between fork and exec.
-fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
+fn before_exec(
+    command: &mut Command,
+    descriptors: Vec<RawFd>,
+    has_terminal: bool,
+    entry: crate::cap::Entry,
+) {
     let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only async-signal-safe calls may be made: the closure makes plain system calls,
     // allocates nothing and takes no lock. The descriptors stay open in the parent until the child has started,
@@ -170,6 +201,10 @@ fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
+            if has_terminal {
+                // The session is new, so the terminal that becomes its own is this one and never the caller's.
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+            }
             #[cfg(target_os = "linux")]
             {
                 use rustix::process::Signal;
@@ -179,6 +214,7 @@ fn before_exec(command: &mut Command, descriptors: Vec<RawFd>) {
                     return Err(io::Error::from_raw_os_error(libc::ECANCELED));
                 }
             }
+            entry.enter();
             keep(&descriptors)
         });
     }

@@ -14,6 +14,8 @@ use std::{
 
 use tokio::process::Child;
 
+use crate::{LeftBehind, cap::Cap};
+
 #[cfg(unix)]
 #[path = "tree/signal.rs"]
 mod signal;
@@ -23,16 +25,19 @@ mod signal;
 
 #[cfg(target_os = "linux")]
 #[path = "tree/proc.rs"]
-mod table;
+pub(crate) mod table;
 #[cfg(not(target_os = "linux"))]
 #[path = "tree/none.rs"]
-mod table;
+pub(crate) mod table;
 
 /// The variable that marks every process of a tree.
 pub(crate) const MARK: &str = "CHILD_PROCESS_TREE";
 
 /// How long killed processes may take to go.
 const AFTER_KILL: Duration = Duration::from_secs(1);
+
+/// How long a great many killed processes may take to go: the kernel takes each apart.
+const AFTER_KILL_MANY: Duration = Duration::from_secs(15);
 
 /// How long what is left may take to go by itself before it counts as left behind.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -62,6 +67,15 @@ pub fn adopt_orphans() -> bool {
     adopting
 }
 
+/// Returns what is known of adopted orphans, seen from one tree; none where this process adopts none.
+pub(crate) fn orphans_of(leader: i32) -> Option<table::Orphans> {
+    let live = live();
+    live.adopting.then(|| table::Orphans {
+        alone: live.leaders.iter().all(|&other| other == leader),
+        leaders: live.leaders.clone(),
+    })
+}
+
 /// Returns a mark that no other tree has.
 pub(crate) fn new_mark() -> String {
     let mut live = live();
@@ -77,6 +91,8 @@ pub(crate) struct Tree {
     /// When the leader started, in the kernel's ticks since boot; nothing older belongs to the tree.
     started: u64,
     mark: String,
+    /// Holds it to its number of processes; dropped when all have ended.
+    cap: Cap,
     ended: bool,
 }
 
@@ -94,14 +110,14 @@ enum Signal {
 /// What came of ending a tree.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// How many processes were still there, the leader not counted, and have been ended.
-    pub(crate) ended: usize,
+    /// Which processes were still there, the leader not counted, and have been ended.
+    pub(crate) ended: LeftBehind,
     /// Process ids of what could not be ended, ascending.
     pub(crate) survivors: Vec<i32>,
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Child, mark: String) -> Self {
+    pub(crate) fn new(child: &Child, mark: String, cap: Cap) -> Self {
         // A child that was never waited for has an id.
         let leader = child
             .id()
@@ -113,6 +129,7 @@ impl Tree {
             leader,
             started,
             mark,
+            cap,
             ended: false,
         }
     }
@@ -129,10 +146,18 @@ impl Tree {
     /// Ends the tree: asks every process, waits up to `grace`, then kills until none is left or the time is up.
     pub(crate) async fn end(&mut self, grace: Duration) -> Outcome {
         let first = self.members();
-        let asked: BTreeSet<i32> = first
+        // Their names are asked for now: later there is nobody to ask.
+        let mut named = 0;
+        let asked: Vec<(i32, Option<String>)> = first
             .iter()
-            .copied()
-            .filter(|&pid| pid != self.leader)
+            .filter(|&&pid| pid != self.leader)
+            .map(|&pid| {
+                let name = (named < LeftBehind::NAMES)
+                    .then(|| table::name(pid))
+                    .flatten();
+                named += usize::from(name.is_some());
+                (pid, name)
+            })
             .collect();
         if !first.is_empty() {
             self.signal(&first, Signal::End);
@@ -146,8 +171,29 @@ impl Tree {
         self.ended = true;
         live().leaders.remove(&self.leader);
         let survivors: Vec<i32> = left.into_iter().collect();
-        let ended = asked.iter().filter(|pid| !survivors.contains(pid)).count();
+        let mut ended = LeftBehind::default();
+        for (pid, name) in asked {
+            if !survivors.contains(&pid) {
+                ended.count += 1;
+                ended.names.extend(name);
+            }
+        }
         Outcome { ended, survivors }
+    }
+
+    /// Kills the tree without asking, and waits longer: a great many take their time.
+    pub(crate) async fn kill(&mut self) -> Vec<i32> {
+        let left = self
+            .wait_gone(self.members(), AFTER_KILL_MANY, Some(Signal::Kill))
+            .await;
+        self.ended = true;
+        live().leaders.remove(&self.leader);
+        left.into_iter().collect()
+    }
+
+    /// Completes when the tree has as many processes and threads as it may.
+    pub(crate) async fn outgrown(&self) {
+        self.cap.reached(self.leader, self.started).await;
     }
 
     /// Waits until no member is left or `limit` has passed, sending `signal` again at each look: a process may fork
@@ -178,13 +224,7 @@ impl Tree {
         if self.leader <= 0 {
             return BTreeSet::new();
         }
-        let orphans = {
-            let live = live();
-            live.adopting.then(|| table::Orphans {
-                alone: live.leaders.iter().all(|&leader| leader == self.leader),
-                leaders: live.leaders.clone(),
-            })
-        };
+        let orphans = orphans_of(self.leader);
         table::members(self.leader, self.started, &self.mark, orphans.as_ref())
     }
 

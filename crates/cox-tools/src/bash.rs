@@ -4,7 +4,7 @@
 //! the sandbox refused. The line and everything it started have ended when the call returns, unless it runs in the
 //! background: then it is a task of the session ([`crate::tasks`]).
 
-use std::{path::Path, sync::LazyLock, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
 use async_trait::async_trait;
 use child_process::Exit;
@@ -16,7 +16,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, commands::Ran,
+    Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec,
+    commands::{Ran, Ready},
     parse_input,
 };
 
@@ -41,19 +42,22 @@ struct Input {
     shell: Option<String>,
     #[serde(default)]
     background: bool,
+    #[serde(default)]
+    pty: bool,
 }
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: NAME,
     description: "Runs a shell command in a sandbox and returns its output. Starts in the working directory each time; \
-                  no input, no terminal; ended with everything it started when it returns.",
+                  no input; ended with everything it started when it returns.",
     input_schema: json!({
         "type": "object",
         "properties": {
             "command": {"type": "string"},
             "timeout_s": {"type": "integer", "description": "default 120, at most 600"},
             "shell": {"enum": ["bash", "sh", "zsh", "dash", "fish"]},
-            "background": {"type": "boolean", "description": "for servers and long runs: returns a task id at once"}
+            "background": {"type": "boolean", "description": "for servers and long runs: returns a task id at once"},
+            "pty": {"type": "boolean", "description": "on a terminal, for programs that need one"}
         },
         "required": ["command"]
     }),
@@ -94,7 +98,8 @@ impl Tool for Bash {
         let shell = cx.commands.shell(input.shell.as_deref())?;
         if input.background {
             let timeout = timeout(input.timeout_s, MAX_BACKGROUND, MAX_BACKGROUND);
-            return in_background(line, &shell, timeout, cx);
+            let ready = cx.commands.ready(line, &shell, input.pty).await?;
+            return in_background(line, ready, timeout, cx);
         }
         let timeout = timeout(
             input.timeout_s,
@@ -102,12 +107,9 @@ impl Tool for Bash {
             settings.max_timeout,
         );
         let output = cx.output.clone();
-        let ran = cx
-            .commands
-            .run(line, &shell, timeout, &cx.cancel, &mut |bytes: &[u8]| {
-                output.write(bytes);
-            })
-            .await?;
+        let ready = cx.commands.ready(line, &shell, input.pty).await?;
+        let mut sink = |bytes: &[u8]| output.write(bytes);
+        let ran = ready.run(timeout, &cx.cancel, &mut sink).await?;
         Ok(answer(&ran, timeout))
     }
 }
@@ -115,7 +117,7 @@ impl Tool for Bash {
 /// Starts a line as a task of the session.
 fn in_background(
     line: &str,
-    shell: &Path,
+    ready: Ready,
     timeout: Duration,
     cx: &ToolCx,
 ) -> Result<ToolOutput, ToolError> {
@@ -124,10 +126,7 @@ fn in_background(
             "nothing can run in the background here: there is no session to end it\nhint: leave `background` out".to_owned(),
         ));
     };
-    let id = cx
-        .commands
-        .tasks()
-        .start(line, cx.commands.ready(line, shell)?, timeout, keeper)?;
+    let id = cx.commands.tasks().start(line, ready, timeout, keeper)?;
     Ok(ToolOutput {
         text: format!(
             "[runs in the background as task {id}; `{}` shows its output, waits for it or ends it; it ends with the session]",
@@ -181,7 +180,7 @@ fn timeout(asked: Option<f64>, default: Duration, max: Duration) -> Duration {
 fn answer(ran: &Ran, timeout: Duration) -> ToolOutput {
     let code = match ran.ended.exit {
         Exit::Code(code) => Some(code),
-        Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
+        Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled | Exit::TooMany => None,
     };
     ToolOutput {
         text: outcome::text(ran, timeout),

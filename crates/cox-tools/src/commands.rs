@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use child_process::{Ended, Env, Exit, Limits, Pipe, Program, find_program};
+use child_process::{Ended, Env, Exit, Limits, Output, Pipe, Program, Wrap, find_program};
 use sandbox::{Choice, Denial, Detected, Mode, Policy};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +16,7 @@ use crate::{ToolError, tasks::Tasks};
 
 mod denied;
 
-pub use denied::{DeniedFiles, Expanded};
+pub use denied::{DeniedFiles, Expanded, Limit};
 
 /// Folders that shells are found in. Never `PATH`: a workspace may be on it.
 const SHELL_FOLDERS: [&str; 5] = [
@@ -65,7 +65,7 @@ pub struct Commands {
     detected: Arc<OnceLock<Detected>>,
     /// At most the policy's, unless a person lifted it.
     mode: Mode,
-    /// What is hidden besides the policy's, found when the first command is about to run.
+    /// What is hidden besides the policy's, found whenever a command is about to run.
     denied: Option<DeniedFiles>,
     tasks: Arc<Tasks>,
 }
@@ -202,34 +202,63 @@ impl Commands {
         cancel: &CancellationToken,
         sink: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Result<Ran, ToolError> {
-        let ready = self.ready(line, shell)?;
+        let ready = self.ready(line, shell, false).await?;
         ready.run(timeout, cancel, sink).await
     }
 
-    /// Wraps a shell line in the sandbox. Nothing runs yet.
-    pub(crate) fn ready(&self, line: &str, shell: &Path) -> Result<Ready, ToolError> {
+    /// Wraps a shell line in the sandbox. Nothing runs yet; what is hidden is looked for now.
+    pub(crate) async fn ready(
+        &self,
+        line: &str,
+        shell: &Path,
+        pty: bool,
+    ) -> Result<Ready, ToolError> {
         let settings = &self.settings;
-        let mut policy = Policy {
+        let policy = Policy {
             mode: self.mode,
             ..settings.policy.clone()
         };
-        if policy.mode != Mode::DangerFullAccess
-            && let Some(denied) = &self.denied
-        {
-            policy.hidden.extend(denied.expand().paths.iter().cloned());
-        }
-        let wrap = if policy.mode == Mode::DangerFullAccess {
-            None
+        let (policy, wrap) = if policy.mode == Mode::DangerFullAccess {
+            (policy, None)
         } else {
-            sandbox::wrap(self.detected(), &policy, &settings.cwd)
-                .map_err(|refused| ToolError::Refused(refused.to_string()))?
+            let commands = self.clone();
+            // Looks at every folder of the workspace.
+            let wrapping = tokio::task::spawn_blocking(move || commands.wrap(policy));
+            wrapping.await.map_err(|error| {
+                ToolError::Refused(format!("the sandbox could not be made: {error}"))
+            })??
         };
         let program = Program::new(shell)
             .args(["-c", line])
-            .env(self.environment())
+            .env(if pty {
+                self.environment().set("TERM", "dumb")
+            } else {
+                self.environment()
+            })
             .cwd(&settings.cwd)
-            .wrap(wrap);
+            .wrap(wrap)
+            .output(if pty {
+                Output::Terminal
+            } else {
+                Output::Merged
+            });
         Ok(Ready { program, policy })
+    }
+
+    /// Returns the policy with what is hidden now, and the wrap that holds a command to it.
+    fn wrap(&self, mut policy: Policy) -> Result<(Policy, Option<Wrap>), ToolError> {
+        if let Some(denied) = &self.denied {
+            let found = denied.expand();
+            if let Some(limit) = found.stopped_by {
+                return Err(ToolError::Refused(format!(
+                    "no command can run: the files that `Read` denies with wildcards must be hidden from it, and {limit}\n                     hint: narrow those rules, for example to a folder; or run without a sandbox: `--sandbox danger-full-access`"
+                )));
+            }
+            policy.hidden.extend(found.paths);
+        }
+        let wrap = sandbox::wrap(self.detected(), &policy, &self.settings.cwd)
+            .map_err(|refused| ToolError::Refused(refused.to_string()))?;
+        Ok((policy, wrap))
     }
 
     /// Returns what a command finds in its environment: no key of a provider, and nothing that waits for a person.
@@ -285,7 +314,7 @@ impl Ready {
             })?;
         let denial = match ended.exit {
             Exit::Code(code) => sandbox::denial(code, &tail.text(), &policy),
-            Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled => None,
+            Exit::Signal(_) | Exit::TimedOut | Exit::Cancelled | Exit::TooMany => None,
         };
         Ok(Ran {
             ended,

@@ -443,14 +443,15 @@ fn denied_files(roots: &Roots, rules: &RuleSet) -> Option<DeniedFiles> {
 }
 
 /// Returns what the sandbox cannot hold of this configuration, one sentence each. Searches for denied files.
-pub(crate) fn sandbox_limits(settings: &Settings) -> Vec<String> {
+pub(crate) fn sandbox_limits(settings: &Settings, detected: &sandbox::Detected) -> Vec<String> {
     let (roots, Ok(rules)) = (roots(settings), rules(settings)) else {
         return Vec::new();
     };
     let Ok(commands) = commands(settings, &roots, &rules) else {
         return Vec::new();
     };
-    let mut limits: Vec<String> = sandbox::replaceable(&commands.settings().policy)
+    let mut limits: Vec<String> = detected
+        .replaceable(&commands.settings().policy)
         .iter()
         .map(|link| {
             format!(
@@ -459,12 +460,10 @@ pub(crate) fn sandbox_limits(settings: &Settings) -> Vec<String> {
             )
         })
         .collect();
-    if let Some(found) = commands.denied().map(DeniedFiles::expand)
-        && !found.is_whole
-    {
+    let found = commands.denied().map(DeniedFiles::expand);
+    if let Some(limit) = found.and_then(|found| found.stopped_by) {
         limits.push(format!(
-            "`Read` denies with wildcards: the first {} files are hidden from commands, the search for more takes too long",
-            found.paths.len()
+            "commands are refused: the files that `Read` denies with wildcards must be hidden from them, and {limit}"
         ));
     }
     limits

@@ -62,6 +62,8 @@ pub(crate) struct Features {
     pub(crate) own_proc: bool,
     /// Mounts of its own. Always so under bubblewrap.
     pub(crate) own_mounts: bool,
+    /// Links that nothing can take the place of.
+    pub(crate) own_links: bool,
 }
 
 impl Detected {
@@ -75,13 +77,18 @@ impl Detected {
         }
     }
 
-    /// Says whether a command's processes are counted apart and capped. The kernel holds the real root to no such cap.
-    fn caps_processes(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        let is_root = rustix::process::getuid().is_root();
-        #[cfg(not(target_os = "linux"))]
-        let is_root = false;
-        self.features.own_mounts && !is_root
+    /// Returns the links among what stays read-only that this backend cannot keep: what they lead to is kept, but a
+    /// command can put something else in their place.
+    pub fn replaceable(&self, policy: &crate::Policy) -> Vec<PathBuf> {
+        if self.features.own_links || matches!(self.backend, Backend::Seatbelt | Backend::None) {
+            return Vec::new();
+        }
+        let links = policy.read_only_within.iter();
+        let links = links.filter(|path| path.is_symlink());
+        links
+            .filter(|path| policy.writable.iter().any(|root| path.starts_with(root)))
+            .cloned()
+            .collect()
     }
 
     /// Returns what this backend cannot do, one sentence each; empty when it can do everything.
@@ -97,6 +104,7 @@ impl Detected {
                         "names in hidden folders can be listed; their content cannot be read",
                     );
                     gaps.push("no Unix socket can be opened at all");
+                    gaps.push("no terminal can be made inside; `pty` of `bash` works");
                     gaps.push("beside a hidden file of the workspace, new files can be read from the next command on");
                 }
                 if !self.features.own_network {
@@ -107,11 +115,8 @@ impl Detected {
                 {
                     gaps.push("this kernel's Landlock does not hold signals back: a command can end the user's other processes");
                 }
-                if !self.caps_processes() {
-                    gaps.push("the number of processes is not capped: a fork bomb runs until its call is ended");
-                }
                 if !self.features.own_proc {
-                    gaps.push("the processes of the machine can be seen, not touched");
+                    gaps.push("the processes of the machine can be seen, not touched; where they are yours, their scheduling can be changed");
                 }
             }
             Backend::Seatbelt => {}
@@ -119,17 +124,6 @@ impl Detected {
         }
         gaps
     }
-}
-
-/// Returns what cannot be kept read-only because it is a link inside a writable folder: what it leads to is kept, but a
-/// command can put something else in its place.
-pub fn replaceable(policy: &crate::Policy) -> Vec<PathBuf> {
-    let links = policy.read_only_within.iter();
-    let links = links.filter(|path| path.is_symlink());
-    links
-        .filter(|path| policy.writable.iter().any(|root| path.starts_with(root)))
-        .cloned()
-        .collect()
 }
 
 /// Finds the backend. Runs small probes, so it is called when the first command is about to run, not at start-up:

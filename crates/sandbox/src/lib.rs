@@ -35,7 +35,7 @@ mod mountpoint;
 mod view;
 
 pub use denial::{Denial, denial};
-pub use detect::{Backend, Choice, Detected, detect, replaceable};
+pub use detect::{Backend, Choice, Detected, detect};
 pub use helper::helper_main;
 pub use hidden::default_hidden;
 pub use policy::{Mode, Policy};

@@ -9,7 +9,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Mode, Policy, mountpoint::is_mount_point, protected::git_folders};
+use crate::{
+    Mode, Policy,
+    mountpoint::is_mount_point,
+    protected::{Way, git_folders},
+};
 
 /// What a path is inside. Ordered: where two meet on one path, the later one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,6 +24,8 @@ pub(crate) enum Place {
     ReadOnly,
     /// Does not exist outside and cannot come to exist: an empty folder that cannot be written.
     Blocked,
+    /// A link that nothing can take the place of.
+    Link,
     /// An empty private folder.
     Fresh,
     /// A file that cannot be read.
@@ -96,16 +102,7 @@ impl View {
             put(kept, Place::ReadOnly);
         }
         if is_writable {
-            for path in protected(policy) {
-                let (path, place) = match path.canonicalize() {
-                    // Another command, perhaps of another program, has blocked it: it must stay blocked for this one.
-                    Ok(path) if is_mount_point(&path) => (path, Place::Blocked),
-                    Ok(path) => (path, Place::ReadOnly),
-                    Err(_) => match missing(&path) {
-                        Some(path) => (path, Place::Blocked),
-                        None => continue,
-                    },
-                };
+            for (path, place) in protected(policy).iter().flat_map(|path| held(path)) {
                 let inside = |root: &&PathBuf| path.starts_with(root) && path != **root;
                 let Some(root) = roots
                     .iter()
@@ -187,13 +184,25 @@ fn protected(policy: &Policy) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns where a path that does not exist would come to exist: its name in its real parent.
-fn missing(path: &Path) -> Option<PathBuf> {
-    if path.is_symlink() {
-        // A link to nowhere: nothing can be mounted on it, and making its target needs a writable place.
-        return None;
-    }
-    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+/// Returns what has to be kept so that a path leads where it leads now: each link on its way, and its end.
+fn held(path: &Path) -> Vec<(PathBuf, Place)> {
+    let way = Way::of(path);
+    let end = if is_mount_point(&way.end) {
+        // Another command, perhaps of another program, has blocked it: it must stay blocked for this one.
+        Some((way.end, Place::Blocked))
+    } else if way.end.exists() {
+        Some((way.end, Place::ReadOnly))
+    } else if way.links.is_empty() {
+        // Where not even its folder exists, nothing can be mounted.
+        let has_folder = way.end.parent().is_some_and(Path::is_dir);
+        has_folder.then_some((way.end, Place::Blocked))
+    } else {
+        // A link to nowhere: what could come to exist there is blocked where it would begin.
+        let missing = way.end.ancestors().take_while(|path| !path.exists()).last();
+        missing.map(|path| (path.to_owned(), Place::Blocked))
+    };
+    let links = way.links.into_iter().map(|link| (link, Place::Link));
+    links.chain(end).collect()
 }
 
 fn real(paths: &[PathBuf]) -> impl Iterator<Item = PathBuf> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// What helps to tell whose an adopted orphan is.
-pub(super) struct Orphans {
+pub(crate) struct Orphans {
     /// Whether the tree is the only one that runs now.
     #[expect(dead_code, reason = "only Linux adopts orphans")]
     pub(super) alone: bool,
@@ -19,6 +19,21 @@ pub(super) fn become_subreaper() -> bool {
 
 /// Returns when a process started: not known here.
 pub(super) fn start_of(_pid: i32) -> Option<u64> {
+    None
+}
+
+/// Returns how many processes the machine has: not known here.
+pub(crate) fn load() -> Option<u64> {
+    None
+}
+
+/// Returns how many processes belong to the leader: not known here.
+pub(crate) fn weight(_leader: i32, _started: u64, _orphans: Option<&Orphans>) -> u64 {
+    0
+}
+
+/// Returns the command line of a process: not known here.
+pub(super) fn name(_pid: i32) -> Option<String> {
     None
 }
 

@@ -7,14 +7,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    io::Read,
 };
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::MARK;
 
+/// How much of a command line is read for a name, in bytes.
+const NAME: u64 = 256;
+
 /// What helps to tell whose an adopted orphan is.
-pub(super) struct Orphans {
+pub(crate) struct Orphans {
     /// Whether the tree is the only one that runs now.
     pub(super) alone: bool,
     /// The leaders of all trees: children of this process that are no orphans.
@@ -27,6 +31,7 @@ struct Stat {
     parent: i32,
     group: i32,
     session: i32,
+    threads: u64,
     started: u64,
 }
 
@@ -39,6 +44,68 @@ pub(super) fn become_subreaper() -> bool {
 /// Returns when a process started, in ticks since boot.
 pub(super) fn start_of(pid: i32) -> Option<u64> {
     stat(pid).map(|stat| stat.started)
+}
+
+/// Returns how many processes and threads the machine has now; none when it cannot be told.
+pub(crate) fn load() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace()
+        .nth(3)?
+        .rsplit_once('/')?
+        .1
+        .parse()
+        .ok()
+}
+
+/// Returns how many processes and threads descend from the leader or are in its session, the leader included. Cheaper
+/// than [`members`]: orphans that this process adopted count without being asked whose they are.
+pub(crate) fn weight(leader: i32, started: u64, orphans: Option<&Orphans>) -> u64 {
+    let descent = descent(leader, started, orphans);
+    descent.values().map(|stat| stat.threads.max(1)).sum()
+}
+
+/// Returns the process groups of what [`weight`] counts.
+pub(crate) fn groups(leader: i32, started: u64, orphans: Option<&Orphans>) -> BTreeSet<i32> {
+    let descent = descent(leader, started, orphans);
+    let living = descent
+        .values()
+        .filter(|stat| !matches!(stat.state, b'Z' | b'X'));
+    living
+        .map(|stat| stat.group)
+        .filter(|&group| group > 1)
+        .collect()
+}
+
+fn descent(leader: i32, started: u64, orphans: Option<&Orphans>) -> BTreeMap<i32, Stat> {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let mut table = table(started);
+    let is_adopted = |pid: &i32, stat: &Stat| {
+        orphans.is_some_and(|orphans| stat.parent == own && !orphans.leaders.contains(pid))
+    };
+    let mut members: BTreeSet<i32> = table
+        .iter()
+        .filter(|(pid, stat)| **pid == leader || stat.session == leader || is_adopted(pid, stat))
+        .map(|(&pid, _)| pid)
+        .collect();
+    close_over_children(&table, &mut members);
+    table.retain(|pid, _| members.contains(pid));
+    table
+}
+
+/// Returns the command line of a process, as it was started; its short name where it has none.
+pub(super) fn name(pid: i32) -> Option<String> {
+    let mut line = Vec::new();
+    let file = fs::File::open(format!("/proc/{pid}/cmdline")).ok()?;
+    file.take(NAME).read_to_end(&mut line).ok()?;
+    let words = line
+        .split(|&byte| byte == 0)
+        .filter(|word| !word.is_empty());
+    let line: Vec<_> = words.map(String::from_utf8_lossy).collect();
+    if line.is_empty() {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+        return Some(name.trim_end().to_owned());
+    }
+    Some(line.join(" "))
 }
 
 /// Returns the living members of a tree.
@@ -97,15 +164,16 @@ fn reap(table: &BTreeMap<i32, Stat>, members: &BTreeSet<i32>, own: i32, leader: 
 }
 
 fn close_over_children(table: &BTreeMap<i32, Stat>, members: &mut BTreeSet<i32>) {
-    loop {
-        let before = members.len();
-        for (&pid, stat) in table {
-            if members.contains(&stat.parent) {
-                members.insert(pid);
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for (&pid, stat) in table {
+        children.entry(stat.parent).or_default().push(pid);
+    }
+    let mut open: Vec<i32> = members.iter().copied().collect();
+    while let Some(parent) = open.pop() {
+        for &child in children.get(&parent).into_iter().flatten() {
+            if members.insert(child) {
+                open.push(child);
             }
-        }
-        if members.len() == before {
-            return;
         }
     }
 }
@@ -137,12 +205,14 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    let started = fields.nth(15)?.parse().ok()?;
+    let threads = fields.nth(13)?.parse().ok()?;
+    let started = fields.nth(1)?.parse().ok()?;
     Some(Stat {
         state,
         parent,
         group,
         session,
+        threads,
         started,
     })
 }
@@ -174,6 +244,7 @@ mod tests {
             parent: 1,
             group: 2,
             session: 3,
+            threads: 1,
             started: 777,
         };
         check(&format!("9 (sleep) {rest}"), Some(stat));

@@ -14,7 +14,7 @@ async fn check(line: &str, exit: Exit, left_behind: usize) {
     let begun = Instant::now();
     let (ended, out, _) = run(shell(line)).await;
     assert_eq!(
-        (ended.exit, ended.left_behind),
+        (ended.exit, ended.left_behind.count),
         (exit, left_behind),
         "{line}: {ended:?}"
     );
@@ -48,6 +48,30 @@ async fn background_jobs_end_with_their_shell() {
         2,
     )
     .await;
+}
+
+#[tokio::test]
+async fn what_was_left_is_named() {
+    let (ended, _, _) = run(shell(
+        "sleep 1000 & setsid sleep 2000 & (sleep 3000 &) ; wait -n %3",
+    ))
+    .await;
+    let mut names = ended.left_behind.names;
+    names.sort();
+    assert_eq!(names, ["sleep 1000", "sleep 2000", "sleep 3000"]);
+    let (ended, _, _) = run(shell("for i in {1..20}; do sleep 1000 & done")).await;
+    assert_eq!(
+        (ended.left_behind.count, ended.left_behind.names.len()),
+        (20, 8)
+    );
+}
+
+#[tokio::test]
+async fn zombies_keep_nothing_waiting_and_are_not_counted() {
+    let line = "python3 -c 'import os, time\n\
+                for i in range(50):\n  if os.fork() == 0: os._exit(0)\n\
+                time.sleep(0.1)'";
+    check(line, Exit::Code(0), 0).await;
 }
 
 #[tokio::test]

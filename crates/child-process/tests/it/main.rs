@@ -6,8 +6,10 @@
     reason = "the files here are the tests' own"
 )]
 
+mod bomb;
 mod ending;
 mod orphans;
 mod output;
 mod start;
+mod terminal;
 mod world;

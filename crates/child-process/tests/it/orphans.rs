@@ -14,7 +14,7 @@ async fn an_orphan_without_session_or_environment_is_adopted_and_ended() {
     assert!(adopt_orphans());
     let line = "(env -i setsid bash -c 'echo $$; exec sleep 1000' &); sleep 0.2";
     let (ended, out, _) = run(shell(line)).await;
-    assert_eq!((ended.exit, ended.left_behind), (Exit::Code(0), 1));
+    assert_eq!((ended.exit, ended.left_behind.count), (Exit::Code(0), 1));
     let [orphan] = pids(&out)[..] else {
         panic!("{out}")
     };
@@ -35,7 +35,7 @@ async fn an_orphan_of_another_tree_is_left_to_it() {
         .await
         .unwrap();
     let (ended, _, _) = run_for(shell("sleep 1000"), Duration::from_millis(100)).await;
-    assert_eq!((ended.exit, ended.left_behind), (Exit::TimedOut, 0));
+    assert_eq!((ended.exit, ended.left_behind.count), (Exit::TimedOut, 0));
     assert!(lives(other.id()));
     assert_eq!(other.end(Duration::from_millis(300)).await, [0_i32; 0]);
 }

@@ -2,9 +2,15 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use child_process::Exit;
+use child_process::{Exit, LeftBehind, MAX_PROCESSES};
 
 use crate::commands::Ran;
+
+/// Most processes that are named.
+const NAMED: usize = 4;
+
+/// Longest part of a command line that is shown, in characters.
+const NAME: usize = 60;
 
 /// Returns what is said after the output, such as `[exit 0, 1.2 s]`. Begins on a line of its own.
 pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
@@ -26,6 +32,9 @@ pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
             )
         }
         Exit::Cancelled => format!("[cancelled after {elapsed}: ended with everything it started]"),
+        Exit::TooMany => format!(
+            "[killed after {elapsed}, with everything it started: it had more than {MAX_PROCESSES} processes]"
+        ),
     };
     text.push_str(&how);
     if let Some(denial) = &ran.denial {
@@ -33,17 +42,8 @@ pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
     }
     // What was cut short was not left behind, and its line says that all of it has ended.
     let ended_by_itself = matches!(ended.exit, Exit::Code(_) | Exit::Signal(_));
-    if ended.left_behind > 0 && ended_by_itself {
-        let processes = if ended.left_behind == 1 {
-            "process"
-        } else {
-            "processes"
-        };
-        let _written = write!(
-            text,
-            "\n[ended {} {processes} left in the background]",
-            ended.left_behind
-        );
+    if ended.left_behind.count > 0 && ended_by_itself {
+        let _written = write!(text, "\n{}", left_behind(&ended.left_behind));
     }
     if !ended.survivors.is_empty() {
         let pids: Vec<String> = ended.survivors.iter().map(ToString::to_string).collect();
@@ -53,6 +53,29 @@ pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
             pids.join(", ")
         );
     }
+    text
+}
+
+/// Returns what a model has to know that wrote `server &` and finds no server.
+fn left_behind(left: &LeftBehind) -> String {
+    let (count, were) = match left.count {
+        1 => ("1 background process was".to_owned(), "it"),
+        count => (format!("{count} background processes were"), "them"),
+    };
+    let mut text = format!("[{count} ended with the command");
+    let names: Vec<String> = left
+        .names
+        .iter()
+        .take(NAMED)
+        .map(|name| format!("`{}`", untrusted_text::terminal::one_line(name, NAME)))
+        .collect();
+    if !names.is_empty() {
+        let _written = write!(text, ": {}", names.join(", "));
+        if left.count > names.len() {
+            text.push_str(", …");
+        }
+    }
+    let _written = write!(text, "; `background: true` keeps {were} running]");
     text
 }
 

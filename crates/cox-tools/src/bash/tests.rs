@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use child_process::{Ended, Exit};
+use child_process::{Ended, Exit, LeftBehind};
 use sandbox::Denial;
 
 use super::{check_line, outcome, timeout};
@@ -14,7 +14,7 @@ fn ran(exit: Exit) -> Ran {
         ended: Ended {
             exit,
             elapsed,
-            left_behind: 0,
+            left_behind: LeftBehind::default(),
             survivors: Vec::new(),
         },
         denial: None,
@@ -55,6 +55,35 @@ fn the_last_line_begins_on_a_line_of_its_own() {
 }
 
 #[test]
+fn what_was_left_is_named_within_bounds() {
+    let mut many = ran(Exit::Code(0));
+    many.ended.left_behind = LeftBehind {
+        count: 900,
+        names: (0..8)
+            .map(|number| format!("{number} {}", "x".repeat(300)))
+            .collect(),
+    };
+    let text = outcome::text(&many, Duration::from_secs(1));
+    assert!(
+        text.contains("[900 background processes were ended") && text.contains("`3 x"),
+        "{text}"
+    );
+    assert!(!text.contains("`4 x") && text.len() < 500, "{text}");
+    many.ended.left_behind = LeftBehind {
+        count: 1,
+        names: Vec::new(),
+    };
+    check(
+        &many,
+        "[exit 0, 1.2 s]\n[1 background process was ended with the command; `background: true` keeps it running]",
+    );
+    check(
+        &ran(Exit::TooMany),
+        "[killed after 1.2 s, with everything it started: it had more than 8192 processes]",
+    );
+}
+
+#[test]
 fn a_flood_is_said() {
     let flood = Ran {
         is_flood: true,
@@ -74,11 +103,14 @@ fn denials_and_what_was_left_are_named() {
         rule: "the sandbox is read-only".to_owned(),
         line: String::new(),
     });
-    odd.ended.left_behind = 2;
+    odd.ended.left_behind = LeftBehind {
+        count: 2,
+        names: vec!["sleep 1000".to_owned(), "a\u{1b}[2J\nb".to_owned()],
+    };
     odd.ended.survivors = vec![7, 9];
     check(
         &odd,
-        "[exit 1, 1.2 s]\n[sandbox: the sandbox is read-only (/etc/motd)]\n[ended 2 processes left in the background]\n\
+        "[exit 1, 1.2 s]\n[sandbox: the sandbox is read-only (/etc/motd)]\n[2 background processes were ended with the command: `sleep 1000`, `a b`; `background: true` keeps them running]\n\
          [still running, could not be ended: pid 7, 9]",
     );
 }

@@ -174,7 +174,7 @@ async fn output_is_streamed_and_the_answer_says_how_it_ended() {
         "sleep 1000 & echo x",
         "x\n",
         (
-            "[exit 0, T s]\n[ended 1 process left in the background]",
+            "[exit 0, T s]\n[1 background process was ended with the command: `sleep 1000`; `background: true` keeps it running]",
             false,
             Some(0),
         ),

@@ -286,7 +286,7 @@ fn sandbox_backend(settings: &Settings) -> Check {
         wire_up::backend_word(&detected.backend),
         detected.why
     );
-    let limits = wire_up::sandbox_limits(settings);
+    let limits = wire_up::sandbox_limits(settings, &detected);
     let state = if limits.is_empty() {
         state
     } else {

@@ -18,9 +18,10 @@ use landlock::{
 };
 
 use super::{
-    bwrap::helper_args,
+    bwrap::{helper_args, report_into},
     probe,
     spec::{Fence, MAX_PROCESSES, Mounts, Sockets, Spec},
+    warden::{Duty, Sight},
 };
 use crate::{
     Backend, Choice, Detected, Mode, Policy, Refused,
@@ -30,16 +31,17 @@ use crate::{
 };
 
 /// Devices that every program may write to.
-const DEVICES: [&str; 8] = [
+const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
     "/dev/tty",
-    "/dev/ptmx",
-    "/dev/pts",
 ];
+
+/// Terminals, where mounts make them the command's own: into those of the machine people type.
+const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
 
 /// Private shared memory, where mounts make it private.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -67,16 +69,24 @@ pub(super) fn detect(choice: Choice, helper: &Path) -> Result<Detected, String> 
     }
     let mut why_no_mounts = None;
     let mut last = String::new();
-    let candidates: &[(bool, bool)] = match choice {
-        Choice::Landlock => &[(false, false)],
-        Choice::Namespaces => &[(true, true), (true, false)],
-        _ => &[(true, true), (true, false), (false, false)],
+    let with_mounts = [
+        (true, true, true),
+        (true, false, true),
+        (true, true, false),
+        (true, false, false),
+    ];
+    let alone = [(false, false, false)];
+    let candidates = match choice {
+        Choice::Landlock => alone.to_vec(),
+        Choice::Namespaces => with_mounts.to_vec(),
+        _ => [with_mounts.as_slice(), &alone].concat(),
     };
-    for &(own_mounts, own_network) in candidates {
+    for (own_mounts, own_network, own_proc) in candidates {
         let features = Features {
             own_network,
             own_mounts,
-            own_proc: false,
+            own_proc,
+            own_links: own_mounts,
         };
         let detected = Detected {
             backend: Backend::Landlock { abi },
@@ -101,8 +111,8 @@ pub(super) fn detect(choice: Choice, helper: &Path) -> Result<Detected, String> 
         match probed {
             Ok(()) => return Ok(detected),
             Err(problem) => {
-                if own_mounts && !own_network {
-                    why_no_mounts = Some(problem.clone());
+                if own_mounts {
+                    why_no_mounts.get_or_insert_with(|| problem.clone());
                 }
                 last = problem;
             }
@@ -145,13 +155,19 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         });
         writable.extend(FRESH.iter().map(PathBuf::from));
         writable.push(PathBuf::from(SHARED_MEMORY));
+        let devices = TERMINALS.map(PathBuf::from).to_vec();
         wrap.env.push(("TMPDIR".into(), "/tmp".into()));
         let own_network = features.own_network && !policy.network;
         (
-            Some(Mounts { view, own_network }),
+            Some(Mounts {
+                view,
+                own_network,
+                own_proc: features.own_proc,
+            }),
             Fence {
                 writable,
                 hidden: Vec::new(),
+                devices,
             },
         )
     } else {
@@ -167,7 +183,21 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
             .iter()
             .filter_map(|path| path.canonicalize().ok())
             .collect();
-        (None, Fence { writable, hidden })
+        let devices = Vec::new();
+        (
+            None,
+            Fence {
+                writable,
+                hidden,
+                devices,
+            },
+        )
+    };
+    let report = report_into(&mut wrap);
+    let sight = if features.own_proc {
+        Sight::Namespace
+    } else {
+        Sight::Machine
     };
     let spec = Spec {
         mounts,
@@ -178,7 +208,8 @@ pub(crate) fn wrap(detected: &Detected, policy: &Policy, cwd: &Path) -> Result<W
         },
         // Without a user namespace the limit would count everything else that the user runs.
         max_processes: features.own_mounts.then_some(MAX_PROCESSES),
-        warden: true,
+        links: Vec::new(),
+        warden: Duty { report, sight },
     };
     let mut args: Vec<OsString> = helper_args(&detected.helper, &spec)?;
     wrap.program = PathBuf::from(args.remove(0));
@@ -240,9 +271,10 @@ fn enforce(fence: &Fence) -> Result<RulesetStatus, String> {
         let access = if hides { change } else { change | read };
         ruleset = allow(ruleset, path, access)?;
     }
-    for device in DEVICES {
+    let devices = DEVICES.iter().map(Path::new);
+    for device in devices.chain(fence.devices.iter().map(PathBuf::as_path)) {
         let access = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
-        ruleset = allow(ruleset, Path::new(device), access)?;
+        ruleset = allow(ruleset, device, access)?;
     }
     Ok(ruleset
         .restrict_self()

@@ -82,10 +82,14 @@ const NEW_NAMESPACES: [libc::c_int; 7] = [
 const TYPING: [u64; 2] = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 
 /// Puts the filters on this process and everything it becomes.
-pub(super) fn apply(sockets: Sockets) -> Result<(), String> {
+pub(super) fn apply(sockets: Sockets, sees_others: bool) -> Result<(), String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|error| format!("no seccomp filter for this processor: {error}"))?;
-    let refused = compile(refused(sockets).map_err(text)?, libc::EPERM, arch)?;
+    let refused = compile(
+        refused(sockets, sees_others).map_err(text)?,
+        libc::EPERM,
+        arch,
+    )?;
     let absent = compile(
         ABSENT.iter().map(|&call| (call, Vec::new())).collect(),
         libc::ENOSYS,
@@ -112,7 +116,10 @@ fn compile(
         .map_err(text)
 }
 
-fn refused(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+fn refused(
+    sockets: Sockets,
+    sees_others: bool,
+) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     let argument = |index: u8, operation: SeccompCmpOp, value: u64| {
@@ -139,6 +146,11 @@ fn refused(sockets: Sockets) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompi
         )?])?);
     }
     rules.insert(libc::SYS_clone, namespaces);
+    if sees_others {
+        // Limits of another process can end it. A process calls itself zero here.
+        let another = vec![argument(0, SeccompCmpOp::Ne, 0)?];
+        rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(another)?]);
+    }
     let mut typing = Vec::new();
     for request in TYPING {
         typing.push(SeccompRule::new(vec![argument(

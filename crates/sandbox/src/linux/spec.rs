@@ -18,12 +18,14 @@ pub(crate) struct Spec {
     pub(crate) sockets: Sockets,
     /// Most processes and threads at a time, where the command's are counted apart from its user's others.
     pub(crate) max_processes: Option<u64>,
-    /// Whether the helper stays, to end what the command leaves when its own parent is gone.
-    pub(crate) warden: bool,
+    /// Links that bubblewrap cannot mount over: the helper does, in namespaces inside its.
+    pub(crate) links: Vec<PathBuf>,
+    /// What the helper does that stays beside the command.
+    pub(crate) warden: warden::Duty,
 }
 
-/// Most processes and threads of a command: far above any build, far below what takes a machine with it.
-pub(crate) const MAX_PROCESSES: u64 = 8_192;
+/// Most processes and threads of a command.
+pub(crate) const MAX_PROCESSES: u64 = child_process::MAX_PROCESSES;
 
 /// Namespaces and mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,8 @@ pub(crate) struct Mounts {
     pub(crate) view: View,
     /// Whether the command gets a network of its own, with nothing but a loopback.
     pub(crate) own_network: bool,
+    /// Whether it gets a process table of its own.
+    pub(crate) own_proc: bool,
 }
 
 /// Landlock rules.
@@ -41,6 +45,8 @@ pub(crate) struct Fence {
     pub(crate) writable: Vec<PathBuf>,
     /// Folders and files whose content may not be read.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Devices besides the usual ones that may be used.
+    pub(crate) devices: Vec<PathBuf>,
 }
 
 /// Which sockets may be opened.
@@ -56,12 +62,26 @@ pub(crate) struct Sockets {
 pub(crate) fn confine_self(spec: &str) -> Result<(), String> {
     let spec: Spec =
         serde_json::from_str(spec).map_err(|error| format!("the spec cannot be read: {error}"))?;
-    if spec.warden {
-        warden::split()?;
-    }
     // Mounting needs capabilities, which the next steps take away; Landlock forbids mounting; seccomp forbids both.
-    if let Some(mounts) = &spec.mounts {
-        mounts::enter(&mounts.view, mounts.own_network)?;
+    match &spec.mounts {
+        Some(mounts) if mounts.own_proc => {
+            // The first process of a process namespace is a child of the one that made it, and the command's warden.
+            mounts::separate(mounts.own_network, true)?;
+            warden::stay_outside()?;
+            mounts::enter(&mounts.view, true)?;
+            warden::split(spec.warden)?;
+            mounts::be_oneself()?;
+        }
+        Some(mounts) => {
+            warden::split(spec.warden)?;
+            mounts::separate(mounts.own_network, false)?;
+            mounts::enter(&mounts.view, false)?;
+            mounts::be_oneself()?;
+        }
+        None => {
+            warden::split(spec.warden)?;
+            mounts::guard(&spec.links)?;
+        }
     }
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| format!("cannot give up new privileges: {error}"))?;
@@ -70,7 +90,7 @@ pub(crate) fn confine_self(spec: &str) -> Result<(), String> {
     }
     landlock::restrict(spec.fence.as_ref())?;
     mounts::drop_capabilities()?;
-    seccomp::apply(spec.sockets)
+    seccomp::apply(spec.sockets, spec.warden.sight == warden::Sight::Machine)
 }
 
 /// Caps processes and threads. The kernel does not hold the real root to it.

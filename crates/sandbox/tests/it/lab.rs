@@ -140,13 +140,31 @@ impl Lab {
         user: User,
         line: &str,
     ) -> Did {
+        let program = self.program(detected, policy, user, line);
+        let brief = run_briefly(&program, Duration::from_secs(20)).unwrap();
+        let mut text = String::from_utf8_lossy(&brief.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&brief.stderr));
+        Did {
+            code: brief.code,
+            text,
+        }
+    }
+
+    /// Returns a line as a program under a policy.
+    pub(crate) fn program(
+        &self,
+        detected: &Detected,
+        policy: &Policy,
+        user: User,
+        line: &str,
+    ) -> Program {
         let mut wrap = sandbox::wrap(detected, policy, &self.workspace)
             .unwrap()
             .unwrap();
         if user == User::Nobody {
             wrap = as_nobody(wrap);
         }
-        let program = Program::new("/bin/bash")
+        Program::new("/bin/bash")
             .args(["-c", &format!("exec 2>&1; {line}")])
             .env(
                 Env::empty()
@@ -157,14 +175,7 @@ impl Lab {
                     .set("S", self.outside.with_file_name("secrets")),
             )
             .cwd(&self.workspace)
-            .wrap(Some(wrap));
-        let brief = run_briefly(&program, Duration::from_secs(20)).unwrap();
-        let mut text = String::from_utf8_lossy(&brief.stdout).into_owned();
-        text.push_str(&String::from_utf8_lossy(&brief.stderr));
-        Did {
-            code: brief.code,
-            text,
-        }
+            .wrap(Some(wrap))
     }
 }
 

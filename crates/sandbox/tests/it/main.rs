@@ -7,7 +7,9 @@
     reason = "the files here are the tests' own"
 )]
 
+mod ends;
 mod escape;
 mod lab;
 mod ordinary;
 mod refusal;
+mod syscalls;

@@ -80,10 +80,22 @@ fn pipes_devices_and_children_work() {
         "head -c 1 /dev/urandom | wc -c; test -c /dev/null && ls /dev/fd/0",
         "1\n/dev/fd/0\n",
     );
-    check(
-        "python3 -c 'import pty; pty.spawn([\"/bin/echo\", \"x\"])' | tr -d '\\r'",
-        "x\n",
-    );
+}
+
+#[test]
+fn terminals_are_made_where_they_are_the_command_s_own() {
+    let lab = Lab::new();
+    let line = "python3 -c 'import pty; pty.spawn([\"/bin/echo\", \"x\"])'";
+    for (name, detected) in backends() {
+        for user in users() {
+            let did = lab.run(&detected, user, line);
+            let has_none = detected
+                .gaps()
+                .iter()
+                .any(|gap| gap.contains("no terminal"));
+            assert_eq!(did.text == "x\r\n", !has_none, "{name}, {user:?}: {did:?}");
+        }
+    }
 }
 
 #[test]
