@@ -6,6 +6,7 @@
 //! management of colours, which no check needs.
 
 mod codecs;
+mod jpeg_scan;
 #[cfg(test)]
 mod tests;
 

@@ -82,6 +82,7 @@ fn jpeg(bytes: &[u8]) -> Result<Checked, ImageError> {
         decoded => decoded,
     };
     decoded.map_err(|problem| broken(&problem))?;
+    super::jpeg_scan::check(bytes).map_err(|problem| broken(&problem))?;
     Ok(Checked {
         media_type: "image/jpeg",
         width,

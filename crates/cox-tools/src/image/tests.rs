@@ -120,6 +120,33 @@ fn what_claims_to_be_huge_is_refused_before_room_is_made_for_it() {
     refused(&lossy);
 }
 
+#[test]
+fn a_jpeg_that_is_damaged_in_the_middle_is_refused() {
+    #[track_caller]
+    fn refused(bytes: &[u8], expect: &str) {
+        match check(bytes) {
+            Err(ImageError::Broken { problem, .. }) => {
+                assert!(problem.contains(expect), "{problem}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let whole = jpeg(640, 480);
+    let data = whole.len() - 2 - 4800 / 4;
+    let mut short = whole.clone();
+    short.drain(data + 100..data + 400);
+    refused(&short, "");
+    let mut long = whole.clone();
+    long.splice(data + 100..data + 100, [0; 300]);
+    refused(&long, "more data than");
+    let mut foreign = whole.clone();
+    foreign[data + 100] = 0x55;
+    refused(&foreign, "");
+    let mut marked = whole;
+    marked[data + 100..data + 102].copy_from_slice(b"\xFF\xC0");
+    assert!(check(&marked).is_err());
+}
+
 /// CRC-32 as PNG has it, little end first.
 fn flate_crc(bytes: &[u8]) -> [u8; 4] {
     let mut crc = u32::MAX;
