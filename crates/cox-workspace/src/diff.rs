@@ -1,5 +1,7 @@
 //! The change of a file as a unified diff for people, within a deadline.
 
+pub mod words;
+
 use std::{
     fmt::Write as _,
     time::{Duration, Instant},

@@ -1,4 +1,5 @@
-//! The places where the tests stop the process, to see what a killed one leaves behind. Nothing outside of tests.
+//! The places where the tests stop the process, to see what a killed one leaves behind, or have the system refuse something.
+//! Nothing outside of tests.
 
 /// Called before every act that changes something on the disk.
 #[inline]
@@ -18,6 +19,50 @@ pub(crate) fn waits_for_the_disk() -> bool {
     return stopping::AT.is_none();
     #[cfg(not(test))]
     true
+}
+
+/// What a test can have the system refuse.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// To rename one file over another, or to exchange two.
+    Rename,
+    /// To give a file to another owner.
+    Owner,
+}
+
+/// Fails in a test that has the system refuse this.
+#[cfg(unix)]
+#[inline]
+pub(crate) fn refused(asked: Asked) -> std::io::Result<()> {
+    #[cfg(test)]
+    if let Some((what, kind)) = refusing::REFUSED.get()
+        && what == asked
+    {
+        return Err(kind.into());
+    }
+    let _ = asked;
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+pub(crate) mod refusing {
+    use std::{cell::Cell, io::ErrorKind};
+
+    use super::Asked;
+
+    thread_local! {
+        /// What is refused on this thread, and how.
+        pub(super) static REFUSED: Cell<Option<(Asked, ErrorKind)>> = const { Cell::new(None) };
+    }
+
+    /// Runs something on this thread while the system refuses something.
+    pub(crate) fn while_refused<T>(asked: Asked, kind: ErrorKind, act: impl FnOnce() -> T) -> T {
+        REFUSED.set(Some((asked, kind)));
+        let done = act();
+        REFUSED.set(None);
+        done
+    }
 }
 
 #[cfg(test)]

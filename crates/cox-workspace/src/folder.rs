@@ -11,6 +11,11 @@ mod system;
 #[path = "folder/plain.rs"]
 mod system;
 
+#[cfg(all(test, unix))]
+mod plain;
+#[cfg(all(test, unix))]
+mod tests;
+
 use std::io;
 
 pub(crate) use system::{Folder, stamp_of, take_after};
@@ -22,6 +27,7 @@ pub(crate) enum Kind {
     Folder,
     Link,
     /// A FIFO, a socket or a device, with its name.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there are none"))]
     Special(&'static str),
 }
 

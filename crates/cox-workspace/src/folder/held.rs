@@ -11,7 +11,7 @@ use std::{
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags};
 
 use super::{Kind, Stamp};
-use crate::failpoint::step;
+use crate::failpoint::{Asked, refused, step};
 
 /// A folder held open.
 #[derive(Debug)]
@@ -122,6 +122,7 @@ impl Folder {
     /// Renames over whatever is there.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         step();
+        refused(Asked::Rename)?;
         Ok(fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
@@ -140,6 +141,7 @@ impl Folder {
     /// Exchanges two entries in one instant.
     pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
         step();
+        refused(Asked::Rename)?;
         Ok(fs::renameat_with(
             &self.fd,
             one,
@@ -185,8 +187,9 @@ pub(crate) fn stamp_of(file: &File) -> io::Result<Stamp> {
 /// The set-user and set-group bits are not taken along, as the system drops them from a program that is written to.
 pub(crate) fn take_after(file: &File, like: &Stamp, old: &File) -> io::Result<bool> {
     let now = stamp_of(file)?;
-    let mut fits = (now.owner, now.group) == (like.owner, like.group);
-    if !fits {
+    let may_give = refused(Asked::Owner).is_ok();
+    let mut fits = may_give && (now.owner, now.group) == (like.owner, like.group);
+    if may_give && !fits {
         let owner = fs::Uid::from_raw(like.owner);
         let group = fs::Gid::from_raw(like.group);
         fits = fs::fchown(file, Some(owner), Some(group)).is_ok();

@@ -4,7 +4,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File, OpenOptions},
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use super::{Kind, Stamp};
@@ -28,7 +28,11 @@ impl Folder {
             path: self.path.clone(),
         };
         for component in path.components() {
-            folder = folder.step(component.as_os_str())?;
+            match component {
+                Component::Normal(name) => folder = folder.step(name)?,
+                Component::CurDir => {}
+                _ => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
+            }
         }
         Ok(folder)
     }
@@ -47,6 +51,15 @@ impl Folder {
         Err(io::Error::from(io::ErrorKind::NotADirectory))
     }
 
+    /// The path of an entry that is no link. One that appears a moment later is followed: this system cannot tell.
+    fn no_link(&self, name: &OsStr) -> io::Result<PathBuf> {
+        let path = self.path.join(name);
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            return Err(io::Error::other("it is a symbolic link"));
+        }
+        Ok(path)
+    }
+
     pub(crate) fn make_folder(&self, name: &OsStr) -> io::Result<()> {
         fs::create_dir(self.path.join(name))
     }
@@ -56,11 +69,11 @@ impl Folder {
     }
 
     pub(crate) fn open(&self, name: &OsStr) -> io::Result<File> {
-        File::open(self.path.join(name))
+        File::open(self.no_link(name)?)
     }
 
     pub(crate) fn open_to_write(&self, name: &OsStr) -> io::Result<File> {
-        OpenOptions::new().write(true).open(self.path.join(name))
+        OpenOptions::new().write(true).open(self.no_link(name)?)
     }
 
     pub(crate) fn create(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
