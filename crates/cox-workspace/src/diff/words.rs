@@ -204,7 +204,7 @@ mod tests {
             // A removed line that looks like a file's name.
             (
                 "--- SELECT name\n+++ SELECT size\n",
-                "--- SELECT [name]\n+++ SELECT [size]\n",
+                "-[--] SELECT [name]\n+[++] SELECT [size]\n",
             ),
         ];
         for (diff, marked) in cases {
