@@ -73,6 +73,9 @@ pub fn open(spec: SessionSpec) -> Result<Handle, OpenError> {
         Some(session) => take_up(&spec, session)?,
         None => begin(&spec)?,
     };
+    if let Some(lost) = resume::lost_tasks(&state.items) {
+        spec.commands.tasks().tell(lost);
+    }
     let (event_sender, events) = mpsc::channel(EVENTS);
     let (commands, command_receiver) = mpsc::channel(COMMANDS);
     let (wake, inbox) = mpsc::channel(INBOX);

@@ -19,6 +19,7 @@ use crate::{
     Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec,
     commands::{Ran, Ready},
     parse_input,
+    tasks::STARTED,
 };
 
 pub(crate) mod outcome;
@@ -129,7 +130,7 @@ fn in_background(
     let id = cx.commands.tasks().start(line, ready, timeout, keeper)?;
     Ok(ToolOutput {
         text: format!(
-            "[runs in the background as task {id}; `{}` shows its output, waits for it or ends it; it ends with the session]",
+            "{STARTED}{id}; `{}` shows its output, waits for it or ends it; it ends with the session]",
             crate::task::NAME
         ),
         discovered: vec![crate::task::NAME.to_owned()],

@@ -23,6 +23,12 @@ const MAX_RUNNING: usize = 16;
 /// How long the end of all tasks may take: asking, killing, and the last output.
 const END: Duration = Duration::from_secs(6);
 
+/// What the answer of a call begins with that started a task; the task's id follows, then a semicolon.
+pub const STARTED: &str = "[runs in the background as task ";
+
+/// What the news of a task's end begin with; the task's id follows, then a blank.
+pub const ENDED: &str = "Background task ";
+
 /// Longest part of a line that is quoted, in characters.
 const QUOTE: usize = 80;
 
@@ -36,6 +42,8 @@ pub struct Tasks {
 struct Inner {
     last: u32,
     tasks: BTreeMap<u32, Entry>,
+    /// What else should be told.
+    news: Vec<String>,
     /// Set when the session ends: nothing starts any more.
     closed: bool,
 }
@@ -181,10 +189,15 @@ impl Tasks {
         }
     }
 
+    /// Has something told with the next news.
+    pub fn tell(&self, news: String) {
+        self.lock().news.push(news);
+    }
+
     /// Returns what should be told: the tasks that ended by themselves since the last time, one text each.
     pub fn news(&self) -> Vec<String> {
         let mut inner = self.lock();
-        let mut news = Vec::new();
+        let mut news = std::mem::take(&mut inner.news);
         for (id, entry) in &mut inner.tasks {
             if entry.is_told {
                 continue;
@@ -192,7 +205,7 @@ impl Tasks {
             if let Some(words) = entry.ended.borrow().as_deref() {
                 entry.is_told = true;
                 news.push(format!(
-                    "Background task t{id} (`{}`) has ended: {words}",
+                    "{ENDED}t{id} (`{}`) has ended: {words}",
                     quote(&entry.line)
                 ));
             }

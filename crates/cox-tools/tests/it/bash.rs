@@ -341,3 +341,57 @@ async fn the_workspace_looks_the_same_afterwards() {
     names.sort();
     assert_eq!(names, [".git"]);
 }
+
+#[tokio::test]
+async fn a_command_may_have_a_terminal_whose_input_ends() {
+    for (mode, choice) in [
+        (Mode::DangerFullAccess, Choice::None),
+        (Mode::WorkspaceWrite, Choice::Auto),
+    ] {
+        let lab = Lab::new(mode, choice);
+        let line = "test -t 0 && test -t 1 && cat && echo $TERM";
+        let output = lab
+            .call(json!({"command": line, "pty": true}))
+            .await
+            .unwrap();
+        assert_eq!(
+            (lab.shown().as_str(), output.exit_code),
+            ("dumb\n", Some(0)),
+            "{mode:?}"
+        );
+        let output = lab.call(json!({"command": "test -t 1"})).await.unwrap();
+        assert_eq!(output.exit_code, Some(1), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_denied_file_that_came_to_exist_is_hidden_from_the_next_command() {
+    let mut lab = Lab::new(Mode::WorkspaceWrite, Choice::Auto);
+    let denied =
+        cox_tools::commands::DeniedFiles::new(vec![lab.work()], |path| path.ends_with(".env"));
+    lab.cx.commands = Arc::new(lab.cx.commands.as_ref().clone().hiding(denied));
+    lab.call(json!({"command": "true"})).await.unwrap();
+    fs::create_dir(lab.work().join("sub")).unwrap();
+    fs::write(lab.work().join("sub/.env"), "canary").unwrap();
+    let output = lab.call(json!({"command": "cat sub/.env"})).await.unwrap();
+    assert!(
+        output.is_error && !lab.shown().contains("canary"),
+        "{}",
+        output.text
+    );
+    // More than can be hidden: nothing runs.
+    for number in 0..600 {
+        let folder = lab.work().join(format!("many{number}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(".env"), "").unwrap();
+    }
+    let refused = lab
+        .call(json!({"command": "true"}))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.starts_with("no command can run:") && refused.contains("500 paths"),
+        "{refused}"
+    );
+}
