@@ -1,4 +1,4 @@
-//! Peers that nobody of us wrote: a mock model server and a real one with a small real model.
+//! Peers that nobody of us wrote: a mock model server, a real one with a small real model, and MCP servers and clients.
 //!
 //! `ci/peers` installs them into a directory that `COX_TEST_PEERS` names, `.peers` in the workspace without it. A test that
 //! needs one that is not there fails and names the script.
@@ -16,6 +16,7 @@ use std::{
 use serde_json::Value;
 
 mod conversation;
+pub mod mcp;
 
 pub use conversation::{Conversation, Turn};
 
@@ -31,7 +32,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Returns `http://127.0.0.1:PORT`: the `base_url` for Messages.
+    /// Returns `http://127.0.0.1:PORT`: the `base_url` for Messages. Of an MCP server it is the endpoint, with its path.
     pub fn url(&self) -> &str {
         &self.url
     }
