@@ -239,6 +239,9 @@ pub(crate) struct Doctor {
     /// Leave the files of a change that was cut off as they are
     #[arg(long, value_name = "ID")]
     pub(crate) forget_write_set: Option<String>,
+    /// Leave files that were changed since as they are, and finish or undo the others
+    #[arg(long, conflicts_with = "forget_write_set")]
+    pub(crate) skip_changed: bool,
 }
 
 /// `cox stats`.

@@ -58,7 +58,8 @@ pub(crate) fn doctor(doctor: &Doctor, args: &Args, printer: Printer) -> Result<E
         (&doctor.forget_write_set, Mend::Forget),
     ] {
         if let Some(id) = id {
-            return write_sets::mend(id, mend, &crate::settings::home(args)?, printer);
+            let home = crate::settings::home(args)?;
+            return write_sets::mend(id, mend, doctor.skip_changed, &home, printer);
         }
     }
     let checks = match Settings::load(args, Environment::read()) {

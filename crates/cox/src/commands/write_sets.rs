@@ -5,7 +5,7 @@
 use cox_store::{Archive, ArchiveId, Home, LeftRecord, WriteSets};
 use cox_workspace::{
     Unfinished,
-    write_set::{FileState, Progress, RecoverError, Standing, progress},
+    write_set::{FileState, Mended, Progress, RecoverError, Recovery, Standing, progress},
 };
 use serde_json::json;
 
@@ -36,6 +36,15 @@ pub(crate) enum Mend {
 }
 
 impl Mend {
+    /// The word in its flag, when it changes files.
+    fn way(self) -> Option<&'static str> {
+        match self {
+            Self::Finish => Some("finish"),
+            Self::Undo => Some("undo"),
+            Self::Forget => None,
+        }
+    }
+
     fn done(self) -> &'static str {
         match self {
             Self::Finish => "finished",
@@ -69,7 +78,14 @@ pub(crate) fn left(home: &Home) -> Result<Vec<Left>, Failure> {
         };
         let tidied = match progress(&standing) {
             Progress::Untouched => set.forget(),
-            Progress::Complete => set.finish(&images),
+            // Every file is new: nothing is overwritten.
+            Progress::Complete => set
+                .finish(&Recovery {
+                    images: &images,
+                    keep: &|_, bytes| kept(&archive, bytes),
+                    skip_theirs: false,
+                })
+                .map(drop),
             Progress::Partial => {
                 let set = Ok((set, standing));
                 found.push(Left { record, set });
@@ -102,12 +118,19 @@ pub(crate) fn warn(home: &Home, printer: Printer) {
     }
 }
 
-/// Finishes, undoes or forgets a change.
+/// Finishes, undoes or forgets a change. With `skip_changed` files that somebody changed since stay as they are, and the
+/// others are done.
 ///
 /// # Errors
 ///
 /// A usage failure for an id that is none, an error when there is no such change or it is refused.
-pub(crate) fn mend(id: &str, mend: Mend, home: &Home, printer: Printer) -> Result<Exit, Failure> {
+pub(crate) fn mend(
+    id: &str,
+    mend: Mend,
+    skip_changed: bool,
+    home: &Home,
+    printer: Printer,
+) -> Result<Exit, Failure> {
     let id: ArchiveId = id
         .parse()
         .map_err(|error| Failure::usage(format!("{error}")))?;
@@ -117,19 +140,24 @@ pub(crate) fn mend(id: &str, mend: Mend, home: &Home, printer: Printer) -> Resul
             "there is no unfinished change {id}\nhint: `cox doctor` lists them; one that another process works on is not among them"
         )));
     };
-    let files = match (set, mend) {
+    let (files, mended) = match (set, mend) {
         (Ok((set, standing)), mend) => {
             let archive = Archive::new(home.clone());
             let images = |id: &str| image(&archive, id);
-            let mended = match mend {
-                Mend::Finish => set.finish(&images),
-                Mend::Undo => set.undo(&images),
-                Mend::Forget => set.forget(),
+            let recovery = Recovery {
+                images: &images,
+                keep: &|_, bytes| kept(&archive, bytes),
+                skip_theirs: skip_changed,
             };
-            mended.map_err(|error| refused(&error, &standing, id))?;
-            standing.len()
+            let mended = match mend {
+                Mend::Finish => set.finish(&recovery),
+                Mend::Undo => set.undo(&recovery),
+                Mend::Forget => set.forget().map(|()| Mended::default()),
+            };
+            let mended = mended.map_err(|error| refused(&error, &standing, id, mend))?;
+            (standing.len(), mended)
         }
-        (Err(_), Mend::Forget) => 0,
+        (Err(_), Mend::Forget) => (0, Mended::default()),
         (Err(problem), _) => {
             return Err(Failure::error(format!(
                 "{problem}\nhint: `cox doctor --forget-write-set {id}` leaves every file as it is"
@@ -139,10 +167,45 @@ pub(crate) fn mend(id: &str, mend: Mend, home: &Home, printer: Printer) -> Resul
     record.remove()?;
     let done = mend.done();
     Ok(crate::printed(if printer.json {
-        printer.document(&json!({ "write_set": id.to_string(), "done": done, "files": files }))
+        let left: Vec<_> = mended
+            .skipped
+            .iter()
+            .map(|file| json!({ "path": file.path, "before": file.before, "after": file.after }))
+            .collect();
+        let torn: Vec<_> = mended
+            .kept
+            .iter()
+            .map(|(path, id)| json!({ "path": path, "held": id }))
+            .collect();
+        printer.document(&json!({
+            "write_set": id.to_string(), "done": done, "files": files, "left": left, "torn": torn,
+        }))
     } else {
-        printer.result(&format!("{done}: the change {id} of {files} file(s)"))
+        let mut text = format!("{done}: the change {id} of {files} file(s)");
+        text.push_str(&told_of(&mended));
+        printer.result(&text)
     }))
+}
+
+/// Tells of the files that are not as the word "finished" or "undone" says, one line each.
+fn told_of(mended: &Mended) -> String {
+    let mut text = String::new();
+    for file in &mended.skipped {
+        text.push_str(&format!("\nleft as it is: `{}`", file.path.display()));
+        if let Some(before) = &file.before {
+            text.push_str(&format!("; before the change: `cox expand {before}`"));
+        }
+        if let Some(after) = &file.after {
+            text.push_str(&format!("; after it: `cox expand {after}`"));
+        }
+    }
+    for (path, id) in &mended.kept {
+        text.push_str(&format!(
+            "\nwas half written: `{}`; what it held: `cox expand {id}`",
+            path.display()
+        ));
+    }
+    text
 }
 
 impl Left {
@@ -196,7 +259,7 @@ fn word(state: FileState) -> &'static str {
 }
 
 /// Says why nothing was done, and where the old content of each file is.
-fn refused(error: &RecoverError, standing: &[Standing], id: ArchiveId) -> Failure {
+fn refused(error: &RecoverError, standing: &[Standing], id: ArchiveId, mend: Mend) -> Failure {
     let mut failure = Failure::from_chain(error);
     let theirs = |file: &&Standing| matches!(file.state, FileState::Theirs { .. });
     for file in standing.iter().filter(theirs).take(MAX_NAMED) {
@@ -207,10 +270,20 @@ fn refused(error: &RecoverError, standing: &[Standing], id: ArchiveId) -> Failur
             ));
         }
     }
+    if let (RecoverError::Theirs(_), Some(way)) = (error, mend.way()) {
+        failure.message.push_str(&format!(
+            "\nhint: `cox doctor --{way}-write-set {id} --skip-changed` does the other files and leaves these as they are"
+        ));
+    }
     failure.message.push_str(&format!(
         "\nhint: `cox doctor --forget-write-set {id}` leaves every file as it is"
     ));
     failure
+}
+
+fn kept(archive: &Archive, bytes: &[u8]) -> std::io::Result<String> {
+    let id = archive.put(bytes).map_err(std::io::Error::other)?;
+    Ok(id.to_string())
 }
 
 fn image(archive: &Archive, id: &str) -> std::io::Result<Vec<u8>> {

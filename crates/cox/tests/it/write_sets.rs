@@ -112,6 +112,7 @@ fn a_file_that_was_changed_since_is_not_touched() {
         format!(
             "error: changed since by somebody else: `[work]/a`; nothing was done\n\
              hint: `cox expand {OLD_A}` prints what `[work]/a` held before the change\n\
+             hint: `cox doctor --undo-write-set {SET} --skip-changed` does the other files and leaves these as they are\n\
              hint: `cox doctor --forget-write-set {SET}` leaves every file as it is\n"
         )
     );
@@ -122,6 +123,29 @@ fn a_file_that_was_changed_since_is_not_touched() {
     // Finishing needs nothing of that file any more.
     assert_eq!(cox.run(&["doctor", "--finish-write-set", SET]).code, 0);
     assert_eq!(files(&cox), strings(&[("a", "mine\n"), ("b", "new b\n")]));
+}
+
+#[test]
+fn a_file_that_was_changed_since_is_skipped_when_that_is_asked_for() {
+    let cox = cut_off();
+    cox.work.write("b", "mine\n");
+    assert_eq!(cox.run(&["doctor", "--finish-write-set", SET]).code, 1);
+    let ran = cox.run(&["doctor", "--finish-write-set", SET, "--skip-changed"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let (told, after) = ran
+        .stdout
+        .trim_end()
+        .rsplit_once("; after it: `cox expand ")
+        .unwrap();
+    assert_eq!(
+        told,
+        format!(
+            "finished: the change {SET} of 2 file(s)\nleft as it is: `[work]/b`; before the change: `cox expand {OLD_B}`"
+        )
+    );
+    assert_eq!(files(&cox), strings(&[("a", "new a\n"), ("b", "mine\n")]));
+    let expanded = cox.run(&["expand", after.trim_end_matches('`')]);
+    assert_eq!(expanded.stdout, "new b\n", "{expanded}");
 }
 
 #[test]
