@@ -278,6 +278,7 @@ pub(crate) fn rules(settings: &Settings) -> Result<RuleSet, Failure> {
         }
         Ok(rules)
     });
+    let compiled = compiled.map(|rules| rules.for_commands_in(settings.places.cwd.clone()));
     compiled.map_err(|error| {
         let exit = if error.rule.origin.starts_with("--") {
             Exit::Usage
@@ -328,7 +329,9 @@ pub(crate) fn roots(settings: &Settings) -> Roots {
     let mut folders = vec![places.root.clone()];
     let extra = settings.merged.list("sandbox.writable");
     let extra = extra.iter().map(|(written, _)| places.resolve(written));
-    for folder in places.added.iter().cloned().chain(extra) {
+    let imported = settings.imported.folders.iter();
+    let imported = imported.map(|written| places.resolve(written));
+    for folder in places.added.iter().cloned().chain(extra).chain(imported) {
         // A folder that is not there cannot be touched; it need not be known.
         if let Ok(real) = folder.canonicalize()
             && !folders.contains(&real)

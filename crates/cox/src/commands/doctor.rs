@@ -145,6 +145,11 @@ fn configuration(settings: &Settings) -> Check {
 
 fn rules(settings: &Settings) -> Check {
     match wire_up::rules(settings) {
+        Ok(rules) if !wire_up::rules_without_a_tool(&rules).is_empty() => check(
+            "permission rules",
+            State::Warning,
+            wire_up::rules_without_a_tool(&rules).join("\n"),
+        ),
         Ok(rules) => check(
             "permission rules",
             State::Ok,

@@ -100,6 +100,9 @@ fn prepare(
         )));
     }
     let spec = wire_up::session(&settings, run)?;
+    for warning in wire_up::rules_without_a_tool(&spec.rules) {
+        printer.warn(&warning);
+    }
     let text = if run.prompt() == "-" {
         read_stdin("prompt", MAX_PROMPT_BYTES)?
     } else {
