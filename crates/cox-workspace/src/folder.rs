@@ -13,7 +13,8 @@ mod system;
 
 #[cfg(all(test, unix))]
 mod plain;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::io;

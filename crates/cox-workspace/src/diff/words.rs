@@ -91,8 +91,11 @@ fn run(lines: &[&str], start: usize, sign: char) -> Range<usize> {
     start..start + length
 }
 
+/// Ranges of a line, in order and apart.
+type Words = Vec<Range<usize>>;
+
 /// The changed words of two lines; none when they have too little in common.
-fn pair(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<usize>>)> {
+fn pair(old: &str, new: &str) -> Option<(Words, Words)> {
     if old.len().max(new.len()) > MAX_LINE {
         return None;
     }
