@@ -1,3 +1,5 @@
+//! The chaos server over HTTP, driven with raw requests.
+
 use super::*;
 use crate::mcp::{Behaviour, Question, Reply};
 

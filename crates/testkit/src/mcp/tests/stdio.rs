@@ -1,3 +1,5 @@
+//! The chaos server over stdio, driven line by line.
+
 use super::*;
 use crate::mcp::{Behaviour, Cursors, Question};
 
