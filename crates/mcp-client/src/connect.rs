@@ -4,9 +4,10 @@
 //! answer is legacy, and so are silence and a process that ends during the probe: those get a fresh process and
 //! `initialize`. What was found is the [`Verdict`], to be remembered for the same configuration.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_wire::{Era, Revision};
+use untrusted_text::Untrusted;
 
 use crate::ask::Ask;
 use crate::connection::{Agreed, Connection, Inner};
@@ -24,16 +25,32 @@ pub struct Verdict {
     pub old_sse: bool,
 }
 
+/// The process that was started last, to quote when the time is over.
+#[derive(Default)]
+struct Latest(Mutex<Option<Arc<Inner>>>);
+
+impl Latest {
+    fn set(&self, inner: &Arc<Inner>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(inner));
+    }
+
+    fn stderr(&self) -> Option<Untrusted> {
+        let latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.as_ref()?.transport.stderr()
+    }
+}
+
 /// Connects.
 ///
 /// # Errors
 /// When the server cannot be started or reached, or does not finish a handshake of either era within the start time.
 pub async fn connect(spec: ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connection, Failure> {
+    let latest = Latest::default();
     let (label, start) = (spec.label(), spec.timeouts.start);
     let connecting = async {
         match &spec.reach {
-            Reach::Stdio(_) => stdio(&spec, ask).await,
-            Reach::Http(_) => transport::connect_http(&spec, ask).await,
+            Reach::Stdio(_) => stdio(&spec, ask, &latest).await,
+            Reach::Http(reach) => http::connect(&spec, reach, ask).await,
         }
     };
     match tokio::time::timeout(start, connecting).await {
@@ -51,18 +68,22 @@ pub async fn connect(spec: ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Conn
                     cause,
                     why,
                 },
-                stderr: None,
+                stderr: latest.stderr(),
             })
         }
     }
 }
 
-async fn stdio(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connection, Failure> {
+async fn stdio(
+    spec: &ServerSpec,
+    ask: Option<Arc<dyn Ask>>,
+    latest: &Latest,
+) -> Result<Connection, Failure> {
     if let Some(Verdict {
         era: Era::Legacy, ..
     }) = spec.remembered
     {
-        let inner = start(spec, ask.clone()).await?;
+        let inner = start(spec, ask.clone(), latest).await?;
         match handshake::initialize(&inner).await {
             Ok(agreed) => return Ok(Connection::new(inner, agreed, verdict(Era::Legacy))),
             // What was remembered may be out of date: it is found out again.
@@ -72,7 +93,7 @@ async fn stdio(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connectio
             Err(_) => inner.end().await,
         }
     }
-    let inner = start(spec, ask.clone()).await?;
+    let inner = start(spec, ask.clone(), latest).await?;
     let probe = tokio::time::timeout(spec.timeouts.probe, probe(&inner)).await;
     match probe {
         Ok(Ok(Probed::Modern(agreed))) => Ok(Connection::new(inner, *agreed, verdict(Era::Modern))),
@@ -87,7 +108,7 @@ async fn stdio(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connectio
         // It ended or was silent: an answer that is late must not meet another handshake.
         Ok(Err(_)) | Err(_) => {
             inner.end().await;
-            legacy_in_fresh_process(spec, ask).await
+            legacy_in_fresh_process(spec, ask, latest).await
         }
     }
 }
@@ -97,9 +118,10 @@ async fn stdio(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connectio
 async fn legacy_in_fresh_process(
     spec: &ServerSpec,
     ask: Option<Arc<dyn Ask>>,
+    latest: &Latest,
 ) -> Result<Connection, Failure> {
     let began = tokio::time::Instant::now();
-    let inner = start(spec, ask).await?;
+    let inner = start(spec, ask, latest).await?;
     let agreed = match handshake::initialize(&inner).await {
         Ok(agreed) => agreed,
         // It may have been slow to start, and be modern alone.
@@ -157,7 +179,11 @@ pub(crate) fn too_new(inner: &Inner, supported: &[String]) -> Failure {
     inner.no_answer(Broken::new(Delivery::NotSent, Cause::Unreadable, why))
 }
 
-async fn start(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Arc<Inner>, Failure> {
+async fn start(
+    spec: &ServerSpec,
+    ask: Option<Arc<dyn Ask>>,
+    latest: &Latest,
+) -> Result<Arc<Inner>, Failure> {
     let Reach::Stdio(program) = &spec.reach else {
         return Err(Failure {
             server: spec.label(),
@@ -177,7 +203,11 @@ async fn start(spec: &ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Arc<Inner
     )
     .await;
     match started {
-        Ok(stdio) => Ok(Inner::new(spec.clone(), Box::new(stdio), ask, strays)),
+        Ok(stdio) => {
+            let inner = Inner::new(spec.clone(), Box::new(stdio), ask, strays);
+            latest.set(&inner);
+            Ok(inner)
+        }
         Err(broken) => Err(Failure {
             server: spec.label(),
             kind: FailureKind::NoAnswer {

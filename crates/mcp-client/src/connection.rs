@@ -95,7 +95,8 @@ impl Inner {
             transport,
             ask,
             agreed: RwLock::new(Arc::new(Agreed::modern(Revision::NEWEST))),
-            next_id: AtomicI64::new(1),
+            // A server that answers before it is asked cannot guess where we begin.
+            next_id: AtomicI64::new(fastrand::i64(1_000..1 << 30)),
             events: broadcast::Sender::new(EVENTS),
             tools: Mutex::default(),
             clocks: Mutex::default(),

@@ -2,6 +2,8 @@
 //! HTTP+SSE. One trait for all; which message belongs to which request is decided here, because only the transport
 //! knows the stream it came on.
 
+pub(crate) mod http;
+pub(crate) mod sse;
 pub(crate) mod stdio;
 
 use async_trait::async_trait;
@@ -123,21 +125,4 @@ pub trait Authorizer: Send + Sync {
 /// The request's id as the token that progress is reported under.
 pub(crate) fn progress_token(id: &Id) -> Raw {
     id.raw()
-}
-
-/// Finds out how a server behind a URL is spoken to, and connects.
-pub(crate) async fn connect_http(
-    spec: &crate::ServerSpec,
-    _ask: Option<std::sync::Arc<dyn crate::Ask>>,
-) -> Result<crate::Connection, crate::Failure> {
-    let why = "HTTP is not built yet".to_owned();
-    let kind = crate::FailureKind::Refused {
-        by: crate::Refuser::Client,
-        why,
-    };
-    Err(crate::Failure {
-        server: spec.label(),
-        kind,
-        stderr: None,
-    })
 }

@@ -1,0 +1,217 @@
+//! Servers that answer wrongly, too much, to nobody, or not at all: one classed failure each, and the others go on.
+
+use std::time::Duration;
+
+use mcp_client::{Cause, Delivery, FailureKind, connect};
+use serde_json::json;
+use testkit::mcp::{Behaviour, Chaos};
+
+use crate::setup::{connected, object, options, spec};
+
+async fn failure_of(script: impl Into<testkit::mcp::Script>) -> (Delivery, Cause, String) {
+    let server = Chaos::new()
+        .legacy()
+        .tool("bad", script)
+        .tool("echo", Behaviour::Answer)
+        .stdio();
+    let mut spec = spec(&server);
+    spec.limits.message = 100_000;
+    spec.timeouts.idle = Duration::from_secs(3);
+    let connection = connect(spec, None).await.unwrap();
+    let failure = connection
+        .call_tool("bad", object("{}"), &options())
+        .await
+        .unwrap_err();
+    let text = failure.to_string();
+    match failure.kind {
+        FailureKind::NoAnswer {
+            delivery, cause, ..
+        } => {
+            if !matches!(cause, Cause::Closed) {
+                let echo = connection.call_tool("echo", object("{}"), &options()).await;
+                assert!(echo.is_ok(), "{echo:?}");
+            }
+            (delivery, cause, text)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn outcome_unknown_message() {
+    let (delivery, cause, text) = failure_of([Behaviour::Stderr(3), Behaviour::Exit(7)]).await;
+    assert_eq!((delivery, cause), (Delivery::OutcomeUnknown, Cause::Closed));
+    assert!(
+        text.contains("its process ended (exit status: 7); its outcome is unknown"),
+        "{text}"
+    );
+    assert!(text.contains("last lines of its stderr:"), "{text}");
+}
+
+#[tokio::test]
+async fn line_over_limit_only_that_call() {
+    let (delivery, cause, text) = failure_of(Behaviour::Big(1_000_000)).await;
+    assert_eq!(
+        (delivery, cause),
+        (Delivery::OutcomeUnknown, Cause::Unreadable)
+    );
+    assert!(text.contains("more than the limit"), "{text}");
+}
+
+#[tokio::test]
+async fn an_answer_under_another_id_is_no_answer() {
+    let (_, cause, _) = failure_of([Behaviour::OtherId(json!("7")), Behaviour::Never]).await;
+    assert!(matches!(cause, Cause::Timeout(_)), "{cause:?}");
+}
+
+#[tokio::test]
+async fn a_closed_stdout_ends_the_call_although_the_process_lives() {
+    let (delivery, cause, text) = failure_of(Behaviour::Drop).await;
+    assert_eq!((delivery, cause), (Delivery::OutcomeUnknown, Cause::Closed));
+    assert!(text.contains("it closed its stdout"), "{text}");
+}
+
+#[tokio::test]
+async fn a_call_after_the_end_was_not_sent() {
+    let server = Chaos::new().tool("bad", Behaviour::Exit(1)).stdio();
+    let connection = connected(&server).await;
+    connection
+        .call_tool("bad", object("{}"), &options())
+        .await
+        .unwrap_err();
+    let failure = connection
+        .call_tool("bad", object("{}"), &options())
+        .await
+        .unwrap_err();
+    assert!(failure.is_safe_to_repeat(), "{failure:?}");
+    assert!(failure.to_string().contains("it was not sent"), "{failure}");
+}
+
+#[tokio::test]
+async fn invalid_utf8_fails_its_own_request_or_none() {
+    let server = Chaos::new()
+        .tool("bad", Behaviour::InvalidUtf8)
+        .tool("echo", Behaviour::Answer)
+        .stdio();
+    let mut spec = spec(&server);
+    spec.timeouts.idle = Duration::from_secs(2);
+    let connection = connect(spec, None).await.unwrap();
+    connection
+        .call_tool("bad", object("{}"), &options())
+        .await
+        .unwrap_err();
+    assert!(
+        connection
+            .call_tool("echo", object("{}"), &options())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn deep_nesting_is_kept_and_harms_nobody() {
+    let server = Chaos::new().tool("deep", Behaviour::Deep(50_000)).stdio();
+    let connection = connected(&server).await;
+    let result = connection
+        .call_tool("deep", object("{}"), &options())
+        .await
+        .unwrap();
+    assert!(result.structured.unwrap().depth() >= 50_000);
+}
+
+#[tokio::test]
+async fn stdout_banner() {
+    let script = [Behaviour::Junk(50), Behaviour::Answer];
+    let server = Chaos::new()
+        .banner("Welcome!")
+        .banner("{not json")
+        .tool("chatty", script)
+        .stdio();
+    let connection = connected(&server).await;
+    assert!(
+        connection
+            .call_tool("chatty", object("{}"), &options())
+            .await
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn a_run_of_junk_ends_the_connection_and_its_first_line_is_quoted() {
+    let server = Chaos::new()
+        .legacy()
+        .tool("flood", [Behaviour::Junk(5_000), Behaviour::Never])
+        .stdio();
+    let connection = connected(&server).await;
+    let failure = connection
+        .call_tool("flood", object("{}"), &options())
+        .await
+        .unwrap_err();
+    assert!(
+        failure
+            .to_string()
+            .contains("more than 1000 lines in a row"),
+        "{failure}"
+    );
+}
+
+#[tokio::test]
+async fn answers_that_are_early_or_doubled_are_dropped() {
+    let server = Chaos::new()
+        .answers_early(&[json!(1), json!(2), json!(3), json!(4)])
+        .tool("twice", Behaviour::Twice)
+        .stdio();
+    // What comes before the first request is junk from a server that is not to be trusted about anything; the calls
+    // still end in the answers that were made for them.
+    let connection = connected(&server).await;
+    for _ in 0..3 {
+        let result = connection
+            .call_tool("twice", object("{}"), &options())
+            .await
+            .unwrap();
+        assert!(result.joined_text().contains("twice"));
+    }
+}
+
+#[tokio::test]
+async fn line_64kib_boundaries() {
+    for piece in [1, 7, 65_536] {
+        let script = [
+            Behaviour::Split(piece, Duration::ZERO),
+            Behaviour::Big(if piece == 1 { 3_000 } else { 200_000 }),
+        ];
+        let server = Chaos::new().tool("big", script).stdio();
+        let connection = connected(&server).await;
+        let result = connection
+            .call_tool("big", object("{}"), &options())
+            .await
+            .unwrap();
+        assert!(result.joined_text().len() >= 3_000);
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_calls_from_64_callers_have_one_outcome_each() {
+    let server = Chaos::new().tool("echo", Behaviour::Answer).stdio();
+    let connection = connected(&server).await;
+    let callers = (0..64).map(|caller| {
+        let connection = connection.clone();
+        tokio::spawn(async move {
+            for number in 0..157 {
+                let arguments = object(&format!(r#"{{"mine":"{caller}-{number}"}}"#));
+                let result = connection
+                    .call_tool("echo", arguments, &options())
+                    .await
+                    .unwrap();
+                assert!(
+                    result
+                        .joined_text()
+                        .contains(&format!("\"{caller}-{number}\""))
+                );
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.unwrap();
+    }
+}

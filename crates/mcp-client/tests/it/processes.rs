@@ -1,0 +1,62 @@
+//! What is left of a server's processes.
+
+use std::time::Duration;
+
+use testkit::mcp::{Behaviour, Chaos};
+use testkit::wait_until;
+
+use crate::setup::{connected, object, options};
+
+fn runs(process: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/stat"))
+        .is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[tokio::test]
+async fn a_closed_connection_leaves_no_process_however_stubborn() {
+    let stubborn = || {
+        Chaos::new()
+            .outlives_stdin()
+            .ignores_sigterm()
+            .with_grandchild()
+    };
+    for chaos in [Chaos::new(), Chaos::new().with_grandchild(), stubborn()] {
+        let server = chaos.stdio();
+        let connection = connected(&server).await;
+        let mut processes = server.received().processes();
+        processes.extend(server.received().grandchildren());
+        assert!(processes.iter().all(|process| runs(*process)));
+        assert_eq!(connection.close().await, Vec::<i32>::new());
+        wait_until("they ended", Duration::from_secs(10), || {
+            !processes.iter().any(|process| runs(*process))
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_connection_leaves_no_process() {
+    let server = Chaos::new().with_grandchild().stdio();
+    let connection = connected(&server).await;
+    let mut processes = server.received().processes();
+    processes.extend(server.received().grandchildren());
+    drop(connection);
+    let ended = tokio::task::spawn_blocking(move || {
+        wait_until("they ended", Duration::from_secs(10), || {
+            !processes.iter().any(|process| runs(*process))
+        });
+    });
+    ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_writes_much_to_stderr_is_not_stopped_by_it() {
+    let script = [Behaviour::Stderr(20_000), Behaviour::Answer];
+    let server = Chaos::new().chatter(20_000).tool("loud", script).stdio();
+    let connection = connected(&server).await;
+    assert!(
+        connection
+            .call_tool("loud", object("{}"), &options())
+            .await
+            .is_ok()
+    );
+}
