@@ -237,6 +237,19 @@ fn everything_else_cannot_be_told() {
 }
 
 #[test]
+fn a_bracket_that_is_part_of_a_word_is_none() {
+    for line in ["[ \"a = b\"]", "[\"a\" = b ]", "[[ a == \"b\"]]"] {
+        for line in [line.to_owned(), format!("# remark\n{line}")] {
+            let told = segments(&line);
+            assert!(
+                matches!(told, Segments::CannotTell { .. }),
+                "{line}: {told:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_loose_reading_misses_no_command() {
     let cases = [
         ("rm -rf $(x)", "rm"),

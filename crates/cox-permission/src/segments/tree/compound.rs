@@ -134,6 +134,8 @@ impl Walk<'_> {
                         return Err(unknown(kind));
                     } else if part.is_named() && kind != "test_operator" {
                         return Err(unknown(kind));
+                    } else if is_glued(part) {
+                        return Err(format!("`{kind}` stands without a space beside a word"));
                     }
                     words.push(Word {
                         text: self.text(part).to_owned(),
@@ -145,5 +147,15 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Says whether a bracket is part of a word for a shell, which is none then: `[ "a"]`.
+fn is_glued(bracket: Node) -> bool {
+    let (before, after) = (bracket.prev_sibling(), bracket.next_sibling());
+    match bracket.kind() {
+        "]" | "]]" => before.is_some_and(|before| before.end_byte() == bracket.start_byte()),
+        "[" | "[[" => after.is_some_and(|after| after.start_byte() == bracket.end_byte()),
+        _ => false,
     }
 }
