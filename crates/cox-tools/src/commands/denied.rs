@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Longest search.
 const MAX_TIME: Duration = Duration::from_secs(3);
 
-/// A folder that changed this shortly before it was read may change again without a newer time.
+/// A folder may change twice within this without a newer time.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Where denied files may lie, and who can tell.
@@ -70,8 +70,12 @@ impl fmt::Display for Limit {
 /// What a folder held when it was read.
 #[derive(Clone, Debug)]
 struct Folder {
-    /// When it had last changed; none when that may not show the next change.
+    /// When it had last changed.
     changed: Option<SystemTime>,
+    /// When it was first seen to have changed then.
+    first_seen: Instant,
+    /// Whether the next change will show: it was read long enough after the last.
+    is_settled: bool,
     denied: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
@@ -142,17 +146,17 @@ impl DeniedFiles {
         until: Instant,
     ) -> io::Result<Option<Folder>> {
         let changed = fs::metadata(path)?.modified().ok();
-        if let Some(before) = before
-            && before.changed.is_some()
-            && before.changed == changed
-        {
-            return Ok(Some(before));
-        }
-        let now = SystemTime::now();
-        let is_settled =
-            |changed: &SystemTime| now.duration_since(*changed).is_ok_and(|age| age > TICK);
+        let before = before.filter(|before| changed.is_some() && before.changed == changed);
+        let now = Instant::now();
+        let first_seen = match before {
+            Some(before) if before.is_settled => return Ok(Some(before)),
+            Some(before) => before.first_seen,
+            None => now,
+        };
         let mut folder = Folder {
-            changed: changed.filter(is_settled),
+            changed,
+            first_seen,
+            is_settled: now.duration_since(first_seen) > TICK,
             denied: Vec::new(),
             folders: Vec::new(),
         };
@@ -222,9 +226,18 @@ mod tests {
         fs::create_dir(root.join("c")).unwrap();
         write(root.join("c/.env"));
         check(&[".env", "a/.env", "a/secret", "b/.env", "c/.env"]);
-        fs::remove_file(root.join("b/.env")).unwrap();
-        fs::rename(root.join("c"), root.join("d")).unwrap();
-        check(&[".env", "a/.env", "a/secret", "d/.env"]);
+        // By now every folder has been read long after it changed.
+        std::thread::sleep(TICK * 2);
+        check(&[".env", "a/.env", "a/secret", "b/.env", "c/.env"]);
+        let gone = tempfile::Builder::new()
+            .prefix("x")
+            .tempdir_in(root.join("b"))
+            .unwrap();
+        let name = format!("b/{}/.env", gone.path().file_name().unwrap().display());
+        write(gone.path().join(".env"));
+        check(&[".env", "a/.env", "a/secret", "b/.env", &name, "c/.env"]);
+        drop(gone);
+        check(&[".env", "a/.env", "a/secret", "b/.env", "c/.env"]);
     }
 
     #[test]

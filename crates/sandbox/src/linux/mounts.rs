@@ -179,6 +179,7 @@ pub(super) fn drop_capabilities() -> Result<(), String> {
 }
 
 /// Who a process is in a new user namespace.
+#[derive(Clone, Copy)]
 enum User {
     /// Who it was.
     Same,
