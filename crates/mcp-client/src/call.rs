@@ -182,11 +182,12 @@ impl Watched<'_> {
             match &failure.kind {
                 FailureKind::NoAnswer {
                     cause: Cause::SessionLost,
+                    delivery,
                     ..
                 } if !renewed => {
                     renewed = true;
                     self.inner.renew(generation).await?;
-                    if !self.may_repeat(method, &params) {
+                    if *delivery == Delivery::OutcomeUnknown && !self.may_repeat(method, &params) {
                         return Err(failure);
                     }
                 }

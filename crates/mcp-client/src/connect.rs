@@ -4,6 +4,8 @@
 //! answer is legacy, and so are silence and a process that ends during the probe: those get a fresh process and
 //! `initialize`. What was found is the [`Verdict`], to be remembered for the same configuration.
 
+mod http;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_wire::{Era, Revision};
@@ -151,15 +153,18 @@ pub(crate) enum Probed {
 
 /// One `server/discover`, and a second one when the first answer names another revision.
 pub(crate) async fn probe(inner: &Arc<Inner>) -> Result<Probed, Failure> {
-    match handshake::discover(inner, Revision::NEWEST).await? {
-        Discovered::Modern(agreed) if agreed.is_complete() => Ok(Probed::Modern(agreed)),
-        Discovered::Modern(agreed) => match handshake::discover(inner, agreed.revision).await? {
-            Discovered::Modern(agreed) => Ok(Probed::Modern(agreed)),
-            Discovered::TooNew(supported) => Ok(Probed::TooNew(supported)),
-            Discovered::Legacy => Ok(Probed::Legacy),
-        },
+    let again = match handshake::discover(inner, Revision::NEWEST).await? {
+        Discovered::Modern(agreed) if agreed.is_complete() => return Ok(Probed::Modern(agreed)),
+        Discovered::Modern(agreed) => agreed.revision,
+        Discovered::Pick(revision) => revision,
+        Discovered::TooNew(supported) => return Ok(Probed::TooNew(supported)),
+        Discovered::Legacy => return Ok(Probed::Legacy),
+    };
+    match handshake::discover(inner, again).await? {
+        Discovered::Modern(agreed) => Ok(Probed::Modern(agreed)),
         Discovered::TooNew(supported) => Ok(Probed::TooNew(supported)),
-        Discovered::Legacy => Ok(Probed::Legacy),
+        // What it refuses twice it does not speak, whatever it says.
+        Discovered::Pick(_) | Discovered::Legacy => Ok(Probed::Legacy),
     }
 }
 

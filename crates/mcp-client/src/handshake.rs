@@ -15,6 +15,8 @@ use crate::failure::{Failure, FailureKind};
 pub(crate) enum Discovered {
     /// It speaks this modern revision.
     Modern(Box<Agreed>),
+    /// It wants to be asked again in this modern revision.
+    Pick(Revision),
     /// It answered, and speaks no modern revision.
     Legacy,
     /// It speaks modern revisions, but none that this build knows.
@@ -90,11 +92,7 @@ fn read_error(error: &RpcError, tried: Revision) -> Discovered {
     }
     let supported = error.supported_versions().unwrap_or_default();
     match Revision::newest_modern(supported.iter().map(String::as_str)) {
-        // It speaks what it refused, or it refused for another reason: nothing more to find out here.
-        Some(revision) if revision != tried => {
-            Discovered::Modern(Box::new(Agreed::modern(revision)))
-        }
-        Some(_) => Discovered::Legacy,
+        Some(revision) => Discovered::Pick(revision),
         None if supported.is_empty() => Discovered::Modern(Box::new(Agreed::modern(tried))),
         None => pick_none(supported),
     }

@@ -260,10 +260,11 @@ async fn follow(
     ready: &mut Option<Ready>,
     pause: &mut Duration,
 ) -> Result<Option<Failure>, Broken> {
+    let mut open = true;
     loop {
         tokio::select! {
             biased;
-            message = exchange.messages.recv() => {
+            message = exchange.messages.recv(), if open => {
                 let Some(inner) = inner.upgrade() else { return Ok(None) };
                 match message {
                     Some(Frame::Notification(notification)) => {
@@ -277,7 +278,8 @@ async fn follow(
                         }
                     }
                     Some(_) => {}
-                    None => return Err(closed()),
+                    // The answer, or why there is none, comes behind the last message.
+                    None => open = false,
                 }
             }
             answer = &mut exchange.answer => {

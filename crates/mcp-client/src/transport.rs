@@ -56,6 +56,7 @@ pub(crate) struct Exchange {
     /// The answer. When the sender is dropped without one, the connection is gone.
     pub answer: oneshot::Receiver<Answered>,
     /// Undoes what the transport keeps about the request, and cancels it when it was not answered.
+    #[expect(dead_code, reason = "it is there to be dropped")]
     pub guard: Box<dyn Send + Sync>,
 }
 

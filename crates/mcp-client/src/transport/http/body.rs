@@ -30,10 +30,14 @@ pub(crate) fn is_events(response: &Response) -> bool {
 /// When it is over the limit, or the connection breaks before it is whole.
 pub(crate) async fn whole(response: &mut Response, limit: usize) -> Result<Vec<u8>, Broken> {
     let too_long = || {
-        let why = format!("its answer cannot be read: it is longer than the limit of {limit} bytes");
+        let why =
+            format!("its answer cannot be read: it is longer than the limit of {limit} bytes");
         Broken::new(Delivery::OutcomeUnknown, Cause::Unreadable, why)
     };
-    if response.content_length().is_some_and(|length| length > limit as u64) {
+    if response
+        .content_length()
+        .is_some_and(|length| length > limit as u64)
+    {
         return Err(too_long());
     }
     let mut body = Vec::new();
@@ -43,7 +47,10 @@ pub(crate) async fn whole(response: &mut Response, limit: usize) -> Result<Vec<u
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(too_long()),
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Err(error) => {
-                let why = format!("the connection broke in the middle of its answer: {}", client::chain(&error));
+                let why = format!(
+                    "the connection broke in the middle of its answer: {}",
+                    client::chain(&error)
+                );
                 return Err(Broken::new(Delivery::OutcomeUnknown, Cause::Closed, why));
             }
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
+use reqwest::header::{
+    AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
+};
 use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
@@ -181,15 +183,24 @@ impl Endpoint {
         let status = response.status().as_u16();
         let fail = |why: String| Broken::new(Delivery::NotSent, Cause::Status(status), why);
         if count > MAX_REDIRECTS {
-            return Err(fail(format!("it redirects more than {MAX_REDIRECTS} times")));
+            return Err(fail(format!(
+                "it redirects more than {MAX_REDIRECTS} times"
+            )));
         }
         let place = response
             .headers()
             .get(LOCATION)
             .and_then(|value| value.to_str().ok())
-            .ok_or_else(|| fail(format!("HTTP {status} without a `Location` that can be read")))?;
-        self.own(from, place)
-            .map_err(|why| fail(format!("HTTP {status}: its redirect is not followed: {why}")))
+            .ok_or_else(|| {
+                fail(format!(
+                    "HTTP {status} without a `Location` that can be read"
+                ))
+            })?;
+        self.own(from, place).map_err(|why| {
+            fail(format!(
+                "HTTP {status}: its redirect is not followed: {why}"
+            ))
+        })
     }
 }
 

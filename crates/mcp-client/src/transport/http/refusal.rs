@@ -27,7 +27,9 @@ impl Refusal {
     pub(crate) async fn read(mut response: Response, limit: usize) -> Self {
         let status = response.status();
         let challenges = response.headers().contains_key(WWW_AUTHENTICATE);
-        let bytes = body::whole(&mut response, limit.min(MAX_BODY)).await.unwrap_or_default();
+        let bytes = body::whole(&mut response, limit.min(MAX_BODY))
+            .await
+            .unwrap_or_default();
         let error = match Frame::parse_batch(&bytes).map(Vec::into_iter) {
             Ok(mut frames) => match (frames.next(), frames.next()) {
                 (Some(Ok(Frame::Response(response))), None) => {
@@ -47,7 +49,10 @@ impl Refusal {
 
     /// Whether the status says nothing about what the server speaks: credentials, load, a proxy, a broken server.
     pub(crate) fn is_inconclusive(&self) -> bool {
-        matches!(self.status.as_u16(), 401 | 403 | 407 | 408 | 425 | 429 | 500..)
+        matches!(
+            self.status.as_u16(),
+            401 | 403 | 407 | 408 | 425 | 429 | 500..
+        )
     }
 
     /// The same as a failure. A request is taken for not processed by the statuses that say so: by those about
@@ -55,8 +60,9 @@ impl Refusal {
     /// has begun to work.
     pub(crate) fn broken(&self) -> Broken {
         let code = self.status.as_u16();
-        let processed = !matches!(code, 300..=399 | 401..=407 | 410..=417 | 421 | 425 | 426 | 428 | 429 | 431);
-        let delivery = if processed {
+        let may_have_run =
+            !matches!(code, 300..=399 | 401..=407 | 410..=417 | 421 | 425 | 426 | 428 | 429 | 431);
+        let delivery = if may_have_run {
             Delivery::OutcomeUnknown
         } else {
             Delivery::NotSent
@@ -77,7 +83,11 @@ impl Refusal {
         } else {
             ""
         };
-        Broken::new(delivery, cause, format!("HTTP {}{words}{hint}", self.status))
+        Broken::new(
+            delivery,
+            cause,
+            format!("HTTP {}{words}{hint}", self.status),
+        )
     }
 }
 
