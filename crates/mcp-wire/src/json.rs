@@ -198,9 +198,19 @@ impl Raw {
         }
     }
 
-    /// The text, when it is a string.
+    /// The text, when it is a string. Half of a surrogate pair, as a string has it that was cut within a character, is
+    /// read as U+FFFD; the spelling keeps it.
     #[must_use]
     pub fn string(&self) -> Option<String> {
+        self.exact_string().or_else(|| {
+            serde_json::from_str(self.as_str())
+                .ok()
+                .map(|Marked(text)| text)
+        })
+    }
+
+    /// The text, when it is a string of whole characters.
+    pub(crate) fn exact_string(&self) -> Option<String> {
         (self.kind() == Kind::String)
             .then(|| serde_json::from_str(self.as_str()).ok())
             .flatten()
@@ -241,6 +251,40 @@ impl Raw {
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
+    }
+}
+
+/// A string in which halves of surrogate pairs are replaced.
+struct Marked(String);
+
+impl<'de> Deserialize<'de> for Marked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Marked;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            // Read as bytes, a half comes as the three bytes that UTF-8 would give it if it could.
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Marked, E> {
+                let mut text = String::with_capacity(bytes.len());
+                let mut wrong = 0;
+                for chunk in bytes.utf8_chunks() {
+                    text.push_str(chunk.valid());
+                    if !chunk.valid().is_empty() {
+                        wrong = 0;
+                    }
+                    if !chunk.invalid().is_empty() && wrong % 3 == 0 {
+                        text.push(char::REPLACEMENT_CHARACTER);
+                    }
+                    wrong += chunk.invalid().len();
+                }
+                Ok(Marked(text))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
     }
 }
 
@@ -409,6 +453,19 @@ impl Object {
         found
     }
 
+    /// The same without the members of these names.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Self {
+        let mut members = self.members.clone();
+        members.retain(|member| !names.contains(&member.name.as_str()));
+        Self { members }
+    }
+
+    /// Puts the members of `other` behind these, spelled as they are, also one that is there already.
+    pub fn append(&mut self, other: Self) {
+        self.members.extend(other.members);
+    }
+
     /// Names and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Raw)> {
         self.members
@@ -545,6 +602,15 @@ mod tests {
         assert_eq!(raw.depth(), 100_000);
         assert!(raw.value().unwrap_err().reason.contains("nested deeper"));
         assert_eq!(raw.as_str(), text);
+    }
+
+    #[test]
+    fn a_string_that_was_cut_within_a_character_is_read_with_a_mark_and_kept_as_it_was() {
+        let text = r#"{"text":"ok \ud83d","\udc00":1}"#;
+        let object = Raw::parse(text).unwrap().object().unwrap();
+        assert_eq!(object.string("text").as_deref(), Some("ok \u{fffd}"));
+        assert!(object.contains("\u{fffd}"));
+        assert_eq!(Raw::from(object).as_str(), text);
     }
 
     #[test]

@@ -152,10 +152,7 @@ impl TopScan {
     }
 
     fn step(&mut self, byte: u8) {
-        if self.reading_id
-            && self.id.len() <= MAX_ID
-            && (self.in_string || !matches!(byte, b',' | b'}'))
-        {
+        if self.reading_id && self.id.len() <= MAX_ID && self.belongs_to_id(byte) {
             self.id.push(byte);
         }
         if self.in_string {
@@ -189,6 +186,16 @@ impl TopScan {
         }
     }
 
+    /// White space around the id does not count for its length.
+    fn belongs_to_id(&self, byte: u8) -> bool {
+        if self.in_string {
+            return true;
+        }
+        let is_space = |byte: &u8| byte.is_ascii_whitespace();
+        !matches!(byte, b',' | b'}')
+            && !(is_space(&byte) && self.id.last().is_none_or(|last| is_space(last)))
+    }
+
     fn step_in_string(&mut self, byte: u8) {
         match byte {
             _ if self.escaped => self.escaped = false,
@@ -205,6 +212,10 @@ impl TopScan {
     }
 
     fn id(&self) -> Option<Id> {
+        // The head of a longer one may be the id of another message.
+        if self.id.len() > MAX_ID {
+            return None;
+        }
         let raw = Raw::parse_bytes(&self.id).ok()?;
         Id::parse(&raw).ok()
     }
@@ -253,6 +264,16 @@ mod tests {
                 true,
             ),
             (format!("not json {big}"), None, false),
+            (
+                format!(r#"{{"id":{},"t":1}}"#, "9".repeat(5_000)),
+                None,
+                false,
+            ),
+            (
+                format!(r#"{{"id":"\ud800","t":"{big}"}}"#),
+                Some(Id::Odd(r#""\ud800""#.into())),
+                false,
+            ),
         ] {
             for piece in [1, 7, 1_000, usize::MAX] {
                 let stream = format!("{text}\n{{}}\n");

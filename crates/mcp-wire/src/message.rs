@@ -14,7 +14,7 @@ pub enum Id {
     Number(i64),
     /// Text.
     Text(String),
-    /// A number that is not whole, as it was spelled.
+    /// A number that is not whole, or a string that is no Unicode text, as it was spelled.
     Odd(String),
 }
 
@@ -25,7 +25,9 @@ impl Id {
     /// When it is neither a string nor a number.
     pub fn parse(raw: &Raw) -> Result<Self, JsonError> {
         match raw.kind() {
-            Kind::String => Ok(Self::Text(raw.string().unwrap_or_default())),
+            Kind::String => Ok(raw
+                .exact_string()
+                .map_or_else(|| Self::Odd(raw.as_str().to_owned()), Self::Text)),
             Kind::Number => Ok(raw
                 .integer()
                 .map_or_else(|| Self::Odd(raw.as_str().to_owned()), Self::Number)),
@@ -222,7 +224,7 @@ impl Frame {
                 .object()
                 .map_err(|error| fail(format!("`params`: {error}")))?,
         };
-        let extra = extra(object);
+        let extra = object.without(&OWN);
         match object.get("id") {
             None => Ok(Self::Notification(Notification {
                 method,
@@ -269,7 +271,7 @@ impl Frame {
         Ok(Self::Response(Response {
             id,
             outcome,
-            extra: extra(object),
+            extra: object.without(&OWN),
         }))
     }
 
@@ -300,9 +302,7 @@ impl Frame {
                 &response.extra
             }
         };
-        for (name, value) in extra.iter().filter(|(name, _)| !OWN.contains(name)) {
-            object.set(name, value.clone());
-        }
+        object.append(extra.without(&OWN));
         Raw::from(object)
     }
 
@@ -325,14 +325,6 @@ fn set_params(object: &mut Object, params: &Object) {
     if !params.is_empty() {
         object.set("params", params.clone());
     }
-}
-
-fn extra(object: &Object) -> Object {
-    object
-        .iter()
-        .filter(|(name, _)| !OWN.contains(name))
-        .map(|(name, value)| (name.to_owned(), value.clone()))
-        .collect()
 }
 
 impl Request {
@@ -407,6 +399,22 @@ mod tests {
         ] {
             assert_eq!(round(text).replace("\"ab\"", "\"a\\u0062\""), text);
         }
+    }
+
+    #[test]
+    fn members_that_json_rpc_does_not_define_keep_their_spelling_and_number() {
+        for text in [
+            r#"{"jsonrpc":"2.0","method":"x","vend\u006fr":1.0,"k":1,"vendor":2,"k":[1e2]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"k":1,"k":2}"#,
+        ] {
+            assert_eq!(round(text), text);
+        }
+    }
+
+    #[test]
+    fn an_id_that_is_no_unicode_goes_back_as_it_came() {
+        let text = r#"{"jsonrpc":"2.0","id":"\ud800","method":"x"}"#;
+        assert_eq!(round(text), text);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Decoder {
     data: Vec<u8>,
     has_data: bool,
     too_long: Option<(u64, Vec<u8>)>,
+    /// The last `id:` that was read; its event may not be whole yet.
+    next_id: Option<String>,
     last_id: Option<String>,
     retry_ms: Option<u64>,
     done: std::collections::VecDeque<Event>,
@@ -67,6 +69,7 @@ impl Decoder {
             data: Vec::new(),
             has_data: false,
             too_long: None,
+            next_id: None,
             last_id: None,
             retry_ms: None,
             done: std::collections::VecDeque::new(),
@@ -105,7 +108,7 @@ impl Decoder {
         self.done.pop_front()
     }
 
-    /// The last `id:` that was seen, to go on from.
+    /// The last `id:` of an event that was whole, to go on from: one that was cut off is sent again.
     #[must_use]
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
@@ -132,7 +135,7 @@ impl Decoder {
             b"data" => self.add_data(value, dropped),
             b"event" => self.event = String::from_utf8_lossy(value).into_owned(),
             b"id" if !value.contains(&0) => {
-                self.last_id = Some(String::from_utf8_lossy(value).into_owned());
+                self.next_id = Some(String::from_utf8_lossy(value).into_owned());
             }
             b"retry" => {
                 let digits = std::str::from_utf8(value)
@@ -163,6 +166,9 @@ impl Decoder {
     }
 
     fn dispatch(&mut self) {
+        if let Some(id) = self.next_id.take() {
+            self.last_id = Some(id);
+        }
         let event = std::mem::take(&mut self.event);
         let data = std::mem::take(&mut self.data);
         let retry_ms = self.retry_ms.take();
@@ -268,6 +274,18 @@ mod tests {
             );
             assert!(matches!(&events[1], Event::Message(message) if message.data == b"ok"));
         }
+    }
+
+    #[test]
+    fn the_last_id_is_that_of_an_event_that_was_whole() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"id: 1\ndata: a\n\nid: 2\ndata: cut");
+        assert_eq!(decoder.last_id(), Some("1"));
+        decoder.push(b" off\n\n");
+        assert_eq!(decoder.last_id(), Some("2"));
+        // An event without data is none, but its id counts.
+        decoder.push(b"id: 3\n\n");
+        assert_eq!(decoder.last_id(), Some("3"));
     }
 
     #[test]
