@@ -2,8 +2,7 @@
 
 use mcp_wire::meta::Envelope;
 use mcp_wire::{
-    Era, Implementation, Notification, Object, Raw, Request, Revision, RpcError, error, meta,
-    method,
+    Era, Implementation, Notification, Object, Request, Revision, RpcError, error, meta, method,
 };
 
 use crate::call::{Caller, context_for};
@@ -56,12 +55,11 @@ impl Server {
 
     /// What is the same for every request, and refuses it before anything is done.
     pub(crate) fn check_shape(&self, request: &Request) -> Result<(), RpcError> {
-        let depth = self.limits().depth;
-        if Raw::from(request.params.clone()).depth() > depth {
-            return Err(RpcError::new(
-                error::INVALID_REQUEST,
-                format!("`params` nests deeper than {depth} levels"),
-            ));
+        let limit = self.limits().depth;
+        let deepest = request.params.iter().map(|(_, value)| value.depth()).max();
+        if deepest.unwrap_or(0) >= limit {
+            let message = format!("`params` nests deeper than {limit} levels");
+            return Err(RpcError::new(error::INVALID_REQUEST, message));
         }
         if let Some(name) = request.params.duplicate() {
             return Err(RpcError::invalid_params(format!(
@@ -79,6 +77,11 @@ impl Server {
         caller: &Caller,
     ) -> Result<Object, RpcError> {
         self.check_shape(request)?;
+        let offer = self.offer();
+        // Who asks what is spoken gets an answer, also from a server that speaks nothing modern.
+        if request.method == method::DISCOVER && offer.of_era(Era::Modern).is_empty() {
+            return Ok(offer.discovered());
+        }
         let revision = self.modern_revision(envelope)?;
         let mut context = context_for(Era::Modern, caller);
         context.revision = revision;

@@ -222,15 +222,13 @@ impl Http {
             Err(refused) => return *refused,
         };
         let read = {
-            let Ok(_room) = self.0.bodies.acquire().await else {
-                return plain(StatusCode::SERVICE_UNAVAILABLE, "the server ends");
+            let room = tokio::time::timeout(self.0.config.read, self.0.bodies.acquire());
+            let Ok(Ok(_room)) = room.await else {
+                let message = "too many requests are being read; try again later";
+                return plain(StatusCode::SERVICE_UNAVAILABLE, message);
             };
-            body::read(
-                body,
-                self.0.server.limits().message_bytes,
-                self.0.config.read,
-            )
-            .await
+            let limit = self.0.server.limits().message_bytes;
+            body::read(body, limit, self.0.config.read).await
         };
         let bytes = match read {
             Ok(bytes) => bytes,

@@ -118,7 +118,10 @@ impl Http {
     ) -> Result<(), RpcError> {
         compare(head, header::PROTOCOL_VERSION, &envelope.protocol_version)?;
         // The revision decides what the other headers mean.
-        self.0.server.modern_revision(envelope)?;
+        let server = &self.0.server;
+        if request.method != method::DISCOVER || !server.offer().of_era(Era::Modern).is_empty() {
+            server.modern_revision(envelope)?;
+        }
         compare(head, header::METHOD, &request.method)?;
         // A method that this era does not have is answered as such, whatever its headers say.
         if method::is_legacy_only(&request.method) {

@@ -16,7 +16,7 @@ use crate::event_log::EventLog;
 /// How many ended streams of a session wait for a client that went away.
 const MAX_ENDED: usize = 32;
 /// How many bytes they may hold.
-const MAX_ENDED_BYTES: usize = 16 * 1024 * 1024;
+const MAX_ENDED_BYTES: usize = 4 * 1024 * 1024;
 
 /// One session.
 pub(super) struct Session {

@@ -70,12 +70,15 @@ impl Server {
         let described = entry.describe(era);
         self.running.spawn(async move {
             let started = tokio::time::Instant::now();
-            let outcome = match tokio::time::timeout(running.ttl, run).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(RpcError::new(
-                    error::INTERNAL_ERROR,
-                    "the task ran longer than it is kept",
-                )),
+            let mut run = std::pin::pin!(run);
+            let outcome = tokio::select! {
+                outcome = run.as_mut() => outcome,
+                () = tokio::time::sleep(running.ttl) => {
+                    running.cancel.cancel();
+                    let _too_late = run.await;
+                    let message = "the task ran longer than it is kept";
+                    Err(RpcError::new(error::INTERNAL_ERROR, message))
+                }
             };
             let offer = server.offer();
             running.finish(match outcome {

@@ -1,0 +1,24 @@
+//! A server over its transports, driven by bytes that no client of ours wrote.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    reason = "tests read the memory of their own process, and fail by panicking"
+)]
+
+mod envelope;
+mod legacy;
+mod legacy_tasks;
+mod names;
+mod pass_through;
+mod pipe;
+mod rounds;
+mod served;
+mod sessions;
+mod stdio;
+mod streams;
+mod subscriptions;
+mod tasks;
+mod wire;
+
+#[path = "../../examples/everything/fixture.rs"]
+mod fixture;
