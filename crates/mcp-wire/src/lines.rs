@@ -188,12 +188,10 @@ impl TopScan {
 
     /// White space around the id does not count for its length.
     fn belongs_to_id(&self, byte: u8) -> bool {
-        if self.in_string {
-            return true;
-        }
-        let is_space = |byte: &u8| byte.is_ascii_whitespace();
-        !matches!(byte, b',' | b'}')
-            && !(is_space(&byte) && self.id.last().is_none_or(|last| is_space(last)))
+        let ends = matches!(byte, b',' | b'}');
+        let is_one_space_too_many =
+            byte.is_ascii_whitespace() && self.id.last().is_none_or(u8::is_ascii_whitespace);
+        self.in_string || !(ends || is_one_space_too_many)
     }
 
     fn step_in_string(&mut self, byte: u8) {
