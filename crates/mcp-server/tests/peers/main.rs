@@ -1,0 +1,128 @@
+//! The fixture under the official conformance suite, and under the clients of the official SDKs.
+
+#[path = "../../examples/everything/fixture.rs"]
+mod fixture;
+
+use std::sync::Arc;
+
+use mcp_server::http::{Http, HttpConfig, Listener};
+use mcp_server::{Config, Notifier, Sealer, Server};
+use serde_json::json;
+use testkit::mcp::{CommandLine, conformance};
+use testkit::peers::mcp::Client;
+use tokio_util::sync::CancellationToken;
+
+const CLIENTS: [(Client, &str); 4] = [
+    (Client::TypeScriptV1, "legacy"),
+    (Client::TypeScriptV2, "modern"),
+    (Client::Python, "modern"),
+    (Client::PythonLegacy, "legacy"),
+];
+
+/// The fixture over HTTP until `run` returns.
+fn with_url(run: impl FnOnce(&str)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let notifier = Notifier::new();
+    let service = Arc::new(fixture::Everything::new(notifier.clone()));
+    let sealer = Arc::new(Sealer::random().unwrap());
+    let server = Server::new(
+        service,
+        notifier,
+        sealer,
+        Config::new(|| jiff::Timestamp::UNIX_EPOCH),
+    );
+    let listener = runtime
+        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
+        .unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let http = Http::new(server, HttpConfig::default());
+    runtime.spawn(mcp_server::http::serve(
+        http,
+        Listener::Tcp(listener),
+        CancellationToken::new(),
+    ));
+    run(&url);
+}
+
+/// The fixture over stdio. Cargo builds examples with the tests of a package.
+fn stdio() -> CommandLine {
+    let this = std::env::current_exe().unwrap();
+    let example = this
+        .parent()
+        .and_then(|deps| deps.parent())
+        .unwrap()
+        .join("examples/everything");
+    assert!(
+        example.exists(),
+        "{} is missing: cargo build -p mcp-server --examples",
+        example.display()
+    );
+    CommandLine::new(example.to_str().unwrap(), &["stdio"])
+}
+
+#[test]
+fn the_conformance_suite_of_2025_11_25_finds_nothing() {
+    with_url(|url| {
+        conformance::run(&conformance::Subject::Server(url), "2025-11-25");
+    });
+}
+
+#[test]
+fn the_conformance_suite_of_2026_07_28_finds_nothing() {
+    with_url(|url| {
+        conformance::run(&conformance::Subject::Server(url), "2026-07-28");
+    });
+}
+
+fn check(call: impl Fn(Client, &str, serde_json::Value) -> serde_json::Value) {
+    for (client, era) in CLIENTS {
+        let seen = call(client, "test_simple_text", json!({}));
+        assert_eq!(seen["era"], era, "{client:?}");
+        assert_eq!(
+            seen["result"]["content"][0]["text"],
+            "This is a simple text response for testing."
+        );
+        let has = |list: &str, name: &str| {
+            seen[list]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|listed| listed == name)
+        };
+        assert!(
+            has("tools", "greet") && has("prompts", "test_simple_prompt"),
+            "{client:?}: {seen}"
+        );
+        let seen = call(client, "test_tool_with_progress", json!({}));
+        let progress = seen["progress"].as_array().unwrap().iter();
+        let progress: Vec<_> = progress.filter_map(serde_json::Value::as_f64).collect();
+        assert_eq!(progress, [0.0, 50.0, 100.0], "{client:?}");
+        let seen = call(client, "test_streaming_elicitation", json!({}));
+        assert_eq!(
+            seen["questions"].as_array().map(Vec::len),
+            Some(1),
+            "{client:?}: {seen}"
+        );
+        let text = seen["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(
+            text.contains("action=accept") && text.contains("true"),
+            "{client:?}: {seen}"
+        );
+    }
+}
+
+#[test]
+fn clients_on_the_official_sdks_are_served_over_http() {
+    with_url(|url| check(|client, tool, arguments| client.call_url(url, tool, &arguments)));
+}
+
+#[test]
+fn clients_on_the_official_sdks_are_served_over_stdio() {
+    let server = stdio();
+    check(|client, tool, arguments| client.call(&server, tool, &arguments));
+}
