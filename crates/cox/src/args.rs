@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) mod mcp;
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Say what would become of a call, and which rules there are
     Permissions(Permissions),
+    /// Connect to MCP servers
+    Mcp(mcp::Mcp),
     /// Check that everything that cox needs is there
     Doctor(Doctor),
     /// Watch a scripted model repair a small repository with the real tools

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod expand;
 pub(crate) mod ids;
+pub(crate) mod mcp;
 pub(crate) mod permissions;
 pub(crate) mod reference;
 pub(crate) mod run;

@@ -92,6 +92,7 @@ fn dispatch(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         Some(Command::Permissions(permissions)) => {
             commands::permissions::permissions(permissions, args, printer)
         }
+        Some(Command::Mcp(mcp)) => commands::mcp::mcp(mcp, args, printer),
         Some(Command::Doctor(doctor)) => commands::doctor::doctor(doctor, args, printer),
         Some(Command::Demo) => commands::demo::demo(args, printer),
         Some(Command::Completions { shell }) => {

@@ -316,6 +316,12 @@ impl Connection {
         self.inner.agreed()
     }
 
+    /// The server's name and where it is, for messages.
+    #[must_use]
+    pub fn label(&self) -> crate::Label {
+        self.inner.spec.label()
+    }
+
     /// The era that is spoken.
     #[must_use]
     pub fn era(&self) -> Era {

@@ -11,6 +11,7 @@ mod configuration;
 mod demo;
 mod harness;
 mod kill;
+mod mcp;
 mod permissions;
 mod providers;
 mod run;
