@@ -66,7 +66,7 @@ fn a_server_is_shown_and_one_of_its_tools_called_in_either_era() {
 }
 
 #[test]
-fn with_json_stdout_is_one_document_in_success_and_in_each_failure() {
+fn stdout_is_json_in_every_failure() {
     for (era, revision, chaos) in eras() {
         let server = chaos
             .tool("echo", Behaviour::Answer)

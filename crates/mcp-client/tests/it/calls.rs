@@ -115,7 +115,7 @@ async fn progress_keeps_a_call_alive_up_to_its_maximum_and_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_ends_at_once_and_its_late_result_is_dropped() {
+async fn a_cancelled_call_ends_at_once_and_its_late_result_dropped() {
     let script = [Behaviour::UntilCancelled(10 * SECOND), Behaviour::Answer];
     let server = Chaos::new()
         .tool("late", script)

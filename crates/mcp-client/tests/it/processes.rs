@@ -60,3 +60,31 @@ async fn a_server_that_writes_much_to_stderr_is_not_stopped_by_it() {
             .is_ok()
     );
 }
+
+#[tokio::test]
+async fn npx_wrapper_tree() {
+    let server = Chaos::new()
+        .with_grandchild()
+        .outlives_stdin()
+        .tool("echo", Behaviour::Answer)
+        .stdio();
+    let command = server.command();
+    // A wrapper that stays: what it starts is the server, two levels down.
+    let line = std::iter::once(&command.program)
+        .chain(&command.args)
+        .map(|word| format!("'{word}'"));
+    let line = format!("sh -c \"{}\"; true", line.collect::<Vec<_>>().join(" "));
+    let spec = crate::setup::program_spec("sh", &["-c".to_owned(), line]);
+    let connection = mcp_client::connect(spec, None).await.unwrap();
+    assert!(
+        connection
+            .call_tool("echo", object("{}"), &options())
+            .await
+            .is_ok()
+    );
+    let mut processes = server.received().processes();
+    processes.extend(server.received().grandchildren());
+    assert_eq!(connection.close().await, Vec::<i32>::new());
+    let ended = || !processes.iter().any(|process| runs(*process));
+    wait_until("they ended", Duration::from_secs(10), ended);
+}
