@@ -6,6 +6,7 @@
 )]
 
 mod envelope;
+mod hostile;
 mod legacy;
 mod legacy_tasks;
 mod names;
@@ -14,6 +15,7 @@ mod pipe;
 mod rounds;
 mod served;
 mod sessions;
+mod small;
 mod stdio;
 mod streams;
 mod subscriptions;
