@@ -8,6 +8,7 @@
 //! `child-process` and speaks HTTP; what it learned and is worth keeping (the era, a session's tools) it hands out.
 
 pub mod ask;
+pub mod auth;
 pub mod call;
 pub mod clock;
 pub mod connect;

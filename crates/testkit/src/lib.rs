@@ -11,6 +11,7 @@
 
 pub mod fake_model;
 pub mod mcp;
+pub mod oauth;
 pub mod peers;
 
 mod temp_home;

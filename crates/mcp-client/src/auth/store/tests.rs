@@ -1,0 +1,113 @@
+use url::Url;
+
+use super::*;
+use crate::auth::address::origin;
+use crate::auth::metadata::ClientAuth;
+use crate::auth::record::{Client, Tokens, digest};
+use crate::auth::secret::Secret;
+
+fn record(access: &str) -> Record {
+    let server = Url::parse("https://a.example/mcp").unwrap();
+    Record {
+        origin: origin(&server),
+        server_digest: digest(&server),
+        issuer: "https://as.example".to_owned(),
+        resource: "https://a.example/mcp".to_owned(),
+        client: Client {
+            id: "c".to_owned(),
+            secret: None,
+            auth: ClientAuth::None,
+            redirect: None,
+            secret_ends: None,
+        },
+        tokens: Some(Tokens {
+            access: Secret::new(access),
+            refresh: None,
+            ends: None,
+            renew_from: None,
+            scopes: Vec::new(),
+            is_of_client: false,
+        }),
+    }
+}
+
+fn check(store: &dyn TokenStore) {
+    let (one, two) = (record("one"), record("two"));
+    assert_eq!(store.load("k"), Ok((None, None)));
+    let first = store.swap("k", None, Some(&one)).unwrap();
+    assert_eq!(store.load("k"), Ok((Some(one), first.clone())));
+    assert_eq!(store.swap("k", None, Some(&two)), Err(None));
+    let second = store.swap("k", first.as_ref(), Some(&two)).unwrap();
+    assert_eq!(store.swap("k", first.as_ref(), None), Err(None));
+    assert_eq!(store.load("k"), Ok((Some(two), second.clone())));
+    assert_eq!(store.load("other"), Ok((None, None)));
+    assert_eq!(store.swap("k", second.as_ref(), None), Ok(None));
+    assert_eq!(store.load("k"), Ok((None, None)));
+
+    let held = store.try_lock("k").unwrap();
+    assert!(held.is_some());
+    assert!(store.try_lock("k").unwrap().is_none());
+    assert!(store.try_lock("other").unwrap().is_some());
+    drop(held);
+    assert!(store.try_lock("k").unwrap().is_some());
+}
+
+#[test]
+fn a_store_compares_and_swaps_and_locks() {
+    check(&MemoryStore::default());
+    let home = testkit::TempHome::new();
+    check(&FileStore::new(home.path().join("deep/tokens")));
+}
+
+#[test]
+fn a_torn_file_is_no_record_and_can_be_replaced() {
+    let home = testkit::TempHome::new();
+    let store = FileStore::new(home.path());
+    store.swap("k", None, Some(&record("one"))).unwrap();
+    std::fs::write(store_file(home.path()), "{\"version\":1,").unwrap();
+    let (read, version) = store.load("k").unwrap();
+    assert_eq!(read, None);
+    assert!(
+        store
+            .swap("k", version.as_ref(), Some(&record("two")))
+            .is_ok()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let home = testkit::TempHome::new();
+    let folder = home.path().join("tokens");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let store = FileStore::new(&folder);
+    store.swap("../k ü", None, Some(&record("one"))).unwrap();
+    let lock = store.try_lock("../k ü").unwrap();
+    assert!(lock.is_some());
+    assert_eq!(mode(&folder), 0o700);
+    let files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    let file = store_file(&folder);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+    let error = store.load("../k ü").unwrap_err();
+    assert!(error.contains("mode 640, expected 600"), "{error}");
+}
+
+fn store_file(folder: &std::path::Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    files
+        .into_iter()
+        .find(|file| file.extension().is_some_and(|ending| ending == "json"))
+        .unwrap()
+}
