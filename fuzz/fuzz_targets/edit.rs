@@ -98,6 +98,10 @@ fn agrees_with_a_plain_search(file: &[u8], old: &str, new: &str, all: bool) {
     if old.is_empty() || old == new {
         return;
     }
+    // In a file of another encoding they are looked for, and written, in that one.
+    if std::str::from_utf8(file).is_err() && !(old.is_ascii() && new.is_ascii()) {
+        return;
+    }
     let stands_at = |at: &usize| file[*at..].starts_with(old.as_bytes());
     let places: Vec<usize> = (0..file.len()).filter(stands_at).collect();
     match (edit(file, old, new, all), places.as_slice()) {

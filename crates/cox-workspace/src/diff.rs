@@ -3,9 +3,12 @@
 pub mod words;
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
     time::{Duration, Instant},
 };
+
+use crate::{file::encoding::decode, in_words::counted};
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -24,7 +27,7 @@ const MAX_SHOWN: usize = 512 << 10;
 
 /// Returns the unified diff from `old` to `new`; `None` is a file that does not exist. Empty when nothing changed.
 ///
-/// Bytes that are not UTF-8 show as `�`. A diff that would take too long is coarse or only tells the sizes.
+/// Text in another encoding is shown as `read` shows it; bytes that are no text show as `�`. A diff that would take too long is coarse or only tells the sizes.
 pub fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     moved(path, old, path, new)
 }
@@ -56,7 +59,7 @@ pub fn moved(from: &str, old: Option<&[u8]>, to: &str, new: Option<&[u8]>) -> St
         );
         return out;
     }
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let (old, new) = (shown(old), shown(new));
     let diff = similar::TextDiff::configure()
         .deadline(Instant::now() + MAX_TIME)
         .diff_lines(&*old, &*new);
@@ -69,13 +72,21 @@ pub fn moved(from: &str, old: Option<&[u8]>, to: &str, new: Option<&[u8]>) -> St
     out
 }
 
+/// The text of one side. A byte order mark stays, so that a change of it is seen.
+fn shown(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => decode(bytes).0,
+    }
+}
+
 /// Appends a diff; cuts lines and a whole that no one reads, and says so.
 fn shorten(out: &mut String, diff: &str) {
     let mut rest = diff;
     while let Some(end) = rest.find('\n') {
         if out.len() > MAX_SHOWN {
-            let left_out = rest.lines().count();
-            let _ = writeln!(out, "(the diff goes on for {left_out} lines)");
+            let left_out = counted(rest.lines().count(), "line");
+            let _ = writeln!(out, "(the diff goes on for {left_out})");
             return;
         }
         let line = &rest[..end];
@@ -114,6 +125,10 @@ mod tests {
             "rename from f\nrename to g\n"
         );
         assert_eq!(unified("f", Some(b"x"), Some(b"x")), "");
+        assert_eq!(
+            unified("f", Some(b"caf\xE9 noir\n"), Some(b"th\xE9 noir\n")),
+            "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-café noir\n+thé noir\n"
+        );
     }
 
     #[test]

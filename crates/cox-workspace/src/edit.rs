@@ -1,4 +1,4 @@
-//! Replaces one text by another in the bytes of a file. Pure: no disk, no decoding of the whole file.
+//! Replaces one text by another in the bytes of a file. Pure: no disk.
 //!
 //! Every byte outside the replaced places is the same afterwards. A text that is only found when something is forgiven
 //! is located that way and nothing more: unchanged lines, line endings, indentation and quotes come from the file.
@@ -15,11 +15,13 @@ use std::{
 pub use nearest::Near;
 pub(crate) use nearest::nearest as nearest_places;
 
-pub use crate::{locate::Strictness, splice::Place};
 use crate::{
+    in_words::{counted, lines_listed},
     locate::{Anchor, BOM, Found, Text, find},
+    recode::{Recoded, Unwritable},
     splice::{Splice, Step, assemble, rewrite},
 };
+pub use crate::{locate::Strictness, splice::Place};
 
 /// A file with a text replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +39,16 @@ pub struct Edited {
 pub enum EditError {
     /// `old` is empty and the file is not.
     #[error(
-        "`old` is empty, which only creates a new file or fills an empty one; this file has {lines} lines\nhint: give the text to replace in `old`, with enough lines around it to be unique"
+        "`old` is empty, which only creates a new file or fills an empty one; this file has {}\nhint: give the text to replace in `old`, with enough lines around it to be unique",
+        counted(*lines, "line")
     )]
     EmptyOld {
         /// How many lines there are.
         lines: usize,
     },
+    /// `new` cannot be written into the file.
+    #[error(transparent)]
+    Unwritable(#[from] Unwritable),
     /// `old` and `new` are the same.
     #[error("`old` and `new` are the same, so nothing would change")]
     Same,
@@ -55,7 +61,7 @@ pub enum EditError {
         numbered: bool,
     },
     /// The text stands in several places.
-    #[error("`old` stands in {} places when matched {strictness}: lines {}\nhint: add lines around it until it is unique, or set `replace_all`", At { lines, more: *more }.count(), At { lines, more: *more })]
+    #[error("`old` stands in {} places when matched {strictness}: {}\nhint: add lines around it until it is unique, or set `replace_all`", count(lines, *more), listed(lines, *more))]
     Ambiguous {
         /// How the places were found.
         strictness: Strictness,
@@ -78,6 +84,17 @@ const MAX_COMPARING: Duration = Duration::from_millis(300);
 ///
 /// [`EditError`] when `old` is not there, not unique or empty. Nothing was changed; the model can mend it.
 pub fn edit(content: &[u8], old: &str, new: &str, replace_all: bool) -> Result<Edited, EditError> {
+    let recoded = Recoded::new(content);
+    let edited = edit_text(recoded.bytes(), old, new, replace_all)?;
+    let (bytes, places) = recoded.back(edited.bytes, edited.places)?;
+    Ok(Edited {
+        bytes,
+        places,
+        ..edited
+    })
+}
+
+fn edit_text(content: &[u8], old: &str, new: &str, replace_all: bool) -> Result<Edited, EditError> {
     if old.is_empty() {
         return fill(content, new);
     }
@@ -250,33 +267,17 @@ fn steps(old: &[&str], new: &[&str]) -> Vec<Step> {
     steps
 }
 
-struct At<'a> {
-    lines: &'a [usize],
-    more: bool,
-}
-
-impl At<'_> {
-    fn count(&self) -> String {
-        if self.more {
-            format!("more than {}", self.lines.len())
-        } else {
-            self.lines.len().to_string()
-        }
+fn count(lines: &[usize], more: bool) -> String {
+    if more {
+        format!("more than {}", lines.len())
+    } else {
+        lines.len().to_string()
     }
 }
 
-impl fmt::Display for At<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, line) in self.lines.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{line}")?;
-        }
-        if self.more {
-            f.write_str(", …")
-        } else {
-            Ok(())
-        }
-    }
+/// The lines of all places, in order.
+fn listed(lines: &[usize], more: bool) -> String {
+    lines_listed(lines) + if more { ", …" } else { "" }
 }
 
 struct Nearest<'a> {

@@ -1,6 +1,6 @@
 //! Opens and reads files by what they are: never waits for a FIFO, never reads a device, never more than the cap.
 
-mod encoding;
+pub(crate) mod encoding;
 mod lines;
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,11 @@ pub mod file;
 pub(crate) mod folder;
 
 pub mod edit;
+pub mod in_words;
 pub(crate) mod locate;
 pub mod new_file;
 pub mod patch;
+pub(crate) mod recode;
 pub(crate) mod splice;
 
 pub mod write_set;
@@ -31,6 +33,7 @@ use std::{
 
 pub use confine::{Access, ConfineError, Confined, Roots, confine};
 pub use file::{Digest, ReadError};
+pub use recode::Unwritable;
 pub use write_set::{Begun, Journal, PreImages, Receipt, Unfinished, WriteError, WriteSet};
 
 /// The files of a session.

@@ -4,13 +4,16 @@
 //! heredoc around it, numbered headers, hunks out of order — and strictly in their content: a hunk that does not stand in
 //! the file, or stands there twice, is an error, and line numbers are hints at most.
 
+mod file_end;
+mod hunk_error;
 mod hunks;
 mod parse;
 #[cfg(test)]
 mod tests;
 mod unified;
 
-pub use hunks::{HunkError, Patched, apply};
+pub use hunk_error::HunkError;
+pub use hunks::{Patched, apply};
 
 /// A patch as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +70,10 @@ pub struct Hunk {
     pub lines: Vec<HunkLine>,
     /// Whether the change is said to be at the end of the file.
     pub at_end: bool,
+    /// Whether `\ No newline at end of file` is said of the file before the change.
+    pub old_ends_bare: bool,
+    /// Whether it is said of the file after the change.
+    pub new_ends_bare: bool,
 }
 
 /// One line of a hunk.
@@ -93,6 +100,11 @@ pub struct PatchError {
 }
 
 impl PatchError {
+    fn behind_the_end(line: usize, received: &str) -> Self {
+        let expected = "no more lines of the file behind `\\ No newline at end of file`";
+        Self::new(line, expected, received)
+    }
+
     fn new(line: usize, expected: impl Into<String>, received: &str) -> Self {
         let mut shown: String = received.chars().take(120).collect();
         if shown.len() < received.len() {
@@ -150,6 +162,30 @@ impl Patch {
             .iter()
             .filter(|operation| matches!(operation.action, Action::Delete { .. }))
             .count()
+    }
+}
+
+impl Hunk {
+    /// Says whether a line may follow: none of the old ones does once the end of the old file is told, nor of the new ones.
+    fn takes(&self, line: &HunkLine) -> bool {
+        match line {
+            HunkLine::Keep(_) => !self.old_ends_bare && !self.new_ends_bare,
+            HunkLine::Remove(_) => !self.old_ends_bare,
+            HunkLine::Add(_) => !self.new_ends_bare,
+        }
+    }
+
+    /// Notes `\ No newline at end of file`, which is about the line before it.
+    fn ends_bare(&mut self) {
+        let (old, new) = match self.lines.last() {
+            Some(HunkLine::Keep(_)) => (true, true),
+            Some(HunkLine::Remove(_)) => (true, false),
+            Some(HunkLine::Add(_)) => (false, true),
+            None => return,
+        };
+        self.at_end = true;
+        self.old_ends_bare |= old;
+        self.new_ends_bare |= new;
     }
 }
 

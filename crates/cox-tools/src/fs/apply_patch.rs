@@ -8,15 +8,16 @@ use cox_workspace::{
     Access, Confined, Digest, WriteError, WriteSet, diff,
     edit::Strictness,
     file::open_with_head,
+    in_words::counted,
     new_file::with_wanted_endings,
-    patch::{Action, Hunk, HunkError, Patch, Patched, apply as apply_hunks},
+    patch::{Action, Hunk, HunkError, HunkLine, Patch, Patched, apply as apply_hunks},
     write_set::WrittenKind,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    change::{apply, from_write, note_preimages, remember, told_again},
+    change::{apply, encoding_note, from_write, note_preimages, remember, told_again},
     place::{MAX_EDIT_BYTES, binary, blocking, edits, from_read, readable},
 };
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
@@ -110,6 +111,7 @@ struct Planned {
     new: Option<Vec<u8>>,
     strictness: Strictness,
     had_changed: bool,
+    encoding_note: Option<&'static str>,
 }
 
 fn once(patch: &Patch, cx: &ToolCx) -> Result<Result<ToolOutput, WriteError>, ToolError> {
@@ -165,6 +167,7 @@ fn plan(
         new: None,
         strictness: Strictness::Exact,
         had_changed: false,
+        encoding_note: None,
     };
     match action {
         Action::Add {
@@ -199,6 +202,7 @@ fn plan(
                 ..
             } = apply_hunks(&old, hunks).map_err(|error| from_hunk(&at.written, error))?;
             planned.strictness = strictness;
+            planned.encoding_note = encoding_note(&new, &added(hunks));
             planned.new = Some(new.clone());
             match to.filter(|to| to.real != at.real) {
                 Some(to) => {
@@ -225,6 +229,17 @@ fn plan(
     Ok(planned)
 }
 
+/// The lines that come.
+fn added(hunks: &[Hunk]) -> Vec<&str> {
+    let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
+    lines
+        .filter_map(|line| match line {
+            HunkLine::Add(text) => Some(text.as_str()),
+            HunkLine::Keep(_) | HunkLine::Remove(_) => None,
+        })
+        .collect()
+}
+
 /// Refuses to take away the file that a link leads to: whoever names the link most likely means the link.
 fn not_by_a_link(at: &Confined, cx: &ToolCx) -> Result<(), ToolError> {
     if !at.is_link() {
@@ -248,9 +263,9 @@ fn whole_file(at: &Confined, old: &[u8], hunks: &[Hunk]) -> Result<(), ToolError
         return Ok(());
     }
     Err(ToolError::Refused(format!(
-        "the diff deletes `{}`, which holds more than the lines it takes away ({} bytes are left); nothing was written\nhint: read the file again; `*** Delete File: PATH` deletes it whatever it holds",
+        "the diff deletes `{}`, which holds more than the lines it takes away ({} left); nothing was written\nhint: read the file again; `*** Delete File: PATH` deletes it whatever it holds",
         at.written,
-        rest.bytes.len()
+        counted(rest.bytes.len(), "byte")
     )))
 }
 
@@ -268,7 +283,10 @@ fn from_hunk(written: &str, error: HunkError) -> ToolError {
     match error {
         HunkError::Ambiguous { lines, .. } => ToolError::Ambiguous { lines, message },
         HunkError::NotFound { .. } => ToolError::NotFound(message),
-        HunkError::Overlap { .. } | HunkError::Nowhere { .. } => ToolError::Refused(message),
+        HunkError::Overlap { .. }
+        | HunkError::Nowhere { .. }
+        | HunkError::OtherEnd { .. }
+        | HunkError::Unwritable(_) => ToolError::Refused(message),
     }
 }
 
@@ -279,6 +297,9 @@ fn report(planned: &[Planned]) -> String {
         let _ = writeln!(text, "{} {}", file.letter, file.shown);
         if file.strictness > Strictness::Exact {
             let _ = writeln!(text, "  note: a hunk was found {}", file.strictness);
+        }
+        if let Some(note) = file.encoding_note {
+            let _ = writeln!(text, "  {note}");
         }
         if file.had_changed {
             let _ = writeln!(text, "  note: the file had changed since you read it");

@@ -4,7 +4,9 @@ use std::{io, path::Path};
 
 use cox_store::{Archive, ArchiveId, OpenRecord, WriteSets};
 use cox_workspace::{
-    Begun, Digest, Journal, PreImages, Receipt, WriteError, WriteSet, write_set::WrittenKind,
+    Begun, Digest, Journal, PreImages, Receipt, WriteError, WriteSet,
+    file::{Encoding, decode},
+    write_set::WrittenKind,
 };
 
 use serde_json::Value;
@@ -72,6 +74,15 @@ pub(super) fn note_preimages(output: &mut ToolOutput, receipt: &Receipt) {
             output.preimages.push((file.path.clone(), id));
         }
     }
+}
+
+/// Returns what is to be said of new texts in a changed file that is not UTF-8: they look otherwise on the disk.
+pub(super) fn encoding_note(changed: &[u8], new: &[&str]) -> Option<&'static str> {
+    let is_told = new.iter().all(|text| text.is_ascii()) || std::str::from_utf8(changed).is_ok();
+    let is_latin = !is_told && decode(changed).1 == Encoding::Windows1252;
+    is_latin.then_some(
+        "note: the file is not UTF-8 and looks like Windows-1252; the new text was written in that",
+    )
 }
 
 /// The model knows what it wrote: the next edit need not warn.

@@ -6,13 +6,14 @@ use cox_workspace::{
     Access, Confined, Digest, ReadError, WriteError, WriteSet, diff,
     edit::{EditError, Edited, Strictness, edit},
     file::open_with_head,
+    in_words::{counted, lines_listed},
     new_file::with_wanted_endings,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    change::{apply, from_write, note_preimages, remember, told_again},
+    change::{apply, encoding_note, from_write, note_preimages, remember, told_again},
     place::{MAX_EDIT_BYTES, binary, blocking, edits, from_read, readable},
 };
 use crate::{Concurrency, SubjectCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, parse_input};
@@ -136,7 +137,13 @@ fn once(
         .is_some_and(|old| seen.is_some_and(|seen| seen != Digest::of(old)));
     let name = cx.workspace.shown(&at.real);
     let diff = diff::unified(&name, old.as_deref(), Some(&edited.bytes));
-    let mut output = ToolOutput::text(report(&at.written, &edited, old.is_none(), had_changed));
+    let mut output = ToolOutput::text(report(
+        &at.written,
+        &edited,
+        &input.new,
+        old.is_none(),
+        had_changed,
+    ));
     output.diff = Some(diff);
     let roots = cx.workspace.roots().clone();
     let mut set = WriteSet::new(&roots);
@@ -157,9 +164,12 @@ fn once(
     Ok(Ok(output))
 }
 
-fn report(written: &str, edited: &Edited, is_new: bool, had_changed: bool) -> String {
+fn report(written: &str, edited: &Edited, new: &str, is_new: bool, had_changed: bool) -> String {
     if is_new {
-        return format!("created `{written}`: {} bytes", edited.bytes.len());
+        return format!(
+            "created `{written}`: {}",
+            counted(edited.bytes.len(), "byte")
+        );
     }
     let places: Vec<String> = edited
         .places
@@ -178,13 +188,15 @@ fn report(written: &str, edited: &Edited, is_new: bool, had_changed: bool) -> St
     let mut text = if count == 1 {
         format!("edited `{written}` at line {}", places[0])
     } else {
-        format!(
-            "edited `{written}` in {count} places: lines {}{more}",
-            places.join(", ")
-        )
+        let lines = lines_listed(&places);
+        format!("edited `{written}` in {count} places: {lines}{more}")
     };
     if edited.strictness > Strictness::Exact {
         text.push_str(&format!("\nnote: `old` was found {}", edited.strictness));
+    }
+    if let Some(note) = encoding_note(&edited.bytes, &[new]) {
+        text.push('\n');
+        text.push_str(note);
     }
     if had_changed {
         text.push_str(

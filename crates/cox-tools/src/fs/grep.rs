@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use cox_permission::{Risk, Subject};
 use cox_workspace::{
     Confined,
+    in_words::counted,
     search::{
         Bounds, LineHits, LineQuery, Show,
         lines::{MAX_HEAP, search_lines},
@@ -146,9 +147,11 @@ fn notes(hits: &LineHits, is_one_file: bool) -> String {
 /// The last row: how much there is, and where the rest of it lies.
 fn summary(hits: &LineHits, show: Show, cx: &ToolCx) -> String {
     let (matches, files) = (hits.matches, hits.files);
-    let total = match show {
-        Show::Lines | Show::Counts => format!("{matches} matches in {files} files"),
-        Show::Files => format!("{files} files"),
+    let files = counted(files, "file");
+    let total = match (show, matches) {
+        (Show::Files, _) => files,
+        (Show::Lines | Show::Counts, 1) => format!("1 match in {files}"),
+        (Show::Lines | Show::Counts, _) => format!("{matches} matches in {files}"),
     };
     let Some(all) = hits.all.as_deref() else {
         let not_kept = hits.not_kept;

@@ -179,11 +179,11 @@ async fn read_numbers_lines_and_tells_what_they_do_not_show() {
         ),
         (
             json!({"path": "bom"}),
-            "1\tone\n[1 lines; UTF-8 byte order mark]",
+            "1\tone\n[1 line; UTF-8 byte order mark]",
         ),
         (
             json!({"path": "latin"}),
-            "1\tcafé\n[1 lines; not UTF-8, shown as Windows-1252, which is a guess]",
+            "1\tcafé\n[1 line; not UTF-8, shown as Windows-1252, which is a guess]",
         ),
         (json!({"path": "empty"}), "[the file is empty]"),
         (
@@ -192,7 +192,7 @@ async fn read_numbers_lines_and_tells_what_they_do_not_show() {
         ),
         (
             json!({"path": "utf16"}),
-            "1\ta\n[1 lines; UTF-16 LE, shown as UTF-8; it cannot be edited; no newline at the end of the file]",
+            "1\ta\n[1 line; UTF-16 LE, shown as UTF-8; it cannot be edited; no newline at the end of the file]",
         ),
         (
             json!({"path": "none"}),
@@ -231,7 +231,7 @@ async fn utf16_is_read_outlined_and_searched_but_not_changed() {
     );
     assert_eq!(
         lab.said("grep", json!({"pattern": "é\\(\\)"})).await,
-        "a.rs:2:fn é() {\n[1 matches in 1 files]"
+        "a.rs:2:fn é() {\n[1 match in 1 file]"
     );
     for (tool, input) in [
         ("edit", json!({"path": "a.rs", "old": "a()", "new": "b()"})),
@@ -281,7 +281,7 @@ async fn read_bounds_what_it_returns_and_says_how_to_go_on() {
     let said = lab.said("read", json!({"path": "wide"})).await;
     let left_out = wide.len() - 1 - 8192;
     assert!(said.ends_with(&format!(
-        "x … ({left_out} bytes of this line left out)\n[1 lines]"
+        "x … ({left_out} bytes of this line left out)\n[1 line]"
     )));
 }
 
@@ -360,11 +360,11 @@ async fn read_lists_definitions_and_reads_one() {
     );
     assert_eq!(
         said(json!({"path": "a.rb", "mode": "outline"})).await,
-        "1: def x\n[1 definitions by the first words of lines, because its language is not one that is parsed; 2 lines]"
+        "1: def x\n[1 definition by the first words of lines, because its language is not one that is parsed; 2 lines]"
     );
     assert_eq!(
         said(json!({"path": "broken.rs", "mode": "outline"})).await,
-        "1: fn a()\n[1 definitions; some of the file is no Rust that can be parsed, so some may be missing; 2 lines]"
+        "1: fn a()\n[1 definition; some of the file is no Rust that can be parsed, so some may be missing; 2 lines]"
     );
     assert_eq!(
         said(json!({"path": "empty.rs", "mode": "outline"})).await,
@@ -629,7 +629,7 @@ async fn grep_and_glob_stop_at_their_caps_and_hide_what_is_denied() {
     assert_eq!(
         lab.said("grep", json!({"pattern": "needle", "path": "sub"}))
             .await,
-        "sub/main.rs:1:needle 4\n[1 matches in 1 files]"
+        "sub/main.rs:1:needle 4\n[1 match in 1 file]"
     );
     let said = lab
         .said("grep", json!({"pattern": "needle", "max_results": 2}))
@@ -687,7 +687,7 @@ async fn grep_shows_files_counts_and_types_and_keeps_no_secret_of_a_long_list() 
     );
     assert_eq!(
         said(json!({"pattern": "needle", "show": "files", "type": "py"})).await,
-        "b\\n[x].py\n[1 files]"
+        "b\\n[x].py\n[1 file]"
     );
     assert_eq!(
         said(json!({"pattern": "needle", "path": "bin"})).await,

@@ -5,6 +5,7 @@ use cox_permission::{Risk, Subject};
 use cox_workspace::{
     Access, Digest, ReadError, WriteSet, diff,
     file::open_with_head,
+    in_words::counted,
     new_file::{like_the_old, with_wanted_endings},
 };
 use serde::Deserialize;
@@ -116,7 +117,11 @@ fn write(input: &Input, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         )));
     }
     let verb = if old.is_some() { "replaced" } else { "created" };
-    let mut output = ToolOutput::text(format!("{verb} `{}`: {} bytes", at.written, new.len()));
+    let mut output = ToolOutput::text(format!(
+        "{verb} `{}`: {}",
+        at.written,
+        counted(new.len(), "byte")
+    ));
     let name = cx.workspace.shown(&at.real);
     output.diff = Some(diff::unified(&name, old.as_deref(), Some(&new)));
     let roots = cx.workspace.roots().clone();

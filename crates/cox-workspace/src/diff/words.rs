@@ -60,12 +60,16 @@ pub fn changed_words(diff: &str, elapsed: &dyn Fn() -> Duration) -> Marks {
         }
         let mut new_side = Vec::new();
         for (old, new) in removed.zip(added) {
+            let left = MAX_TIME.saturating_sub(elapsed());
+            let words = pair(lines[old], lines[new], left);
+            // What was compared when the time ran out is coarse.
             if elapsed() >= MAX_TIME {
                 marks.out_of_time = true;
                 marks.lines.append(&mut new_side);
+                marks.lines.retain(|line| !line.words.is_empty());
                 return marks;
             }
-            if let Some((old_words, new_words)) = pair(lines[old], lines[new]) {
+            if let Some((old_words, new_words)) = words {
                 marks.lines.push(MarkedLine {
                     line: old,
                     words: old_words,
@@ -94,15 +98,17 @@ fn run(lines: &[&str], start: usize, sign: char) -> Range<usize> {
 /// Ranges of a line, in order and apart.
 type Words = Vec<Range<usize>>;
 
-/// The changed words of two lines; none when they have too little in common.
-fn pair(old: &str, new: &str) -> Option<(Words, Words)> {
-    if old.len().max(new.len()) > MAX_LINE {
+/// The changed words of two lines; none when they have too little in common. Coarse when it takes longer than `left`.
+fn pair(old: &str, new: &str, left: Duration) -> Option<(Words, Words)> {
+    if left.is_zero() || old.len().max(new.len()) > MAX_LINE {
         return None;
     }
     let (mut old_words, mut new_words) = (Vec::new(), Vec::new());
     let (mut old_at, mut new_at, mut same) = (1, 1, 0);
     let (old_tokens, new_tokens) = (tokens(&old[1..]), tokens(&new[1..]));
-    let words = TextDiff::from_slices(&old_tokens, &new_tokens);
+    let words = TextDiff::configure()
+        .timeout(left)
+        .diff_slices(&old_tokens, &new_tokens);
     for change in words.iter_all_changes() {
         let length = change.value().len();
         match change.tag() {
@@ -221,7 +227,7 @@ mod tests {
         let calls = Cell::new(0);
         let clock = || {
             calls.set(calls.get() + 1);
-            if calls.get() > 1 {
+            if calls.get() > 2 {
                 MAX_TIME
             } else {
                 Duration::ZERO
@@ -232,6 +238,28 @@ mod tests {
         let lines: Vec<usize> = marks.lines.iter().map(|line| line.line).collect();
         assert_eq!(lines, [0, 1]);
         assert!(!changed_words(diff, NO_TIME).out_of_time);
+    }
+
+    #[test]
+    fn two_long_lines_are_not_compared_beyond_the_time() {
+        // Two lines without a common word, as long as lines that are compared may be.
+        let side = |sign: char, word: &str| {
+            format!("{sign}{}\n", format!("{word} ").repeat(MAX_LINE / 2 - 1))
+        };
+        let diff = side('-', ".") + &side('+', ",");
+        let calls = Cell::new(0);
+        // The time is up while the first pair is compared.
+        let clock = || {
+            calls.set(calls.get() + 1);
+            if calls.get() > 1 {
+                MAX_TIME
+            } else {
+                MAX_TIME - Duration::from_nanos(1)
+            }
+        };
+        let marks = changed_words(&diff, &clock);
+        assert!(marks.out_of_time);
+        assert_eq!(marks.lines, []);
     }
 
     proptest! {

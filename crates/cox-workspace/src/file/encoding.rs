@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Decoder, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Decoder, EncoderResult, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// How the bytes of a text are to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +73,57 @@ pub fn decode(bytes: &[u8]) -> (Cow<'_, str>, Encoding) {
         Encoding::Utf16Be => UTF_16BE.decode_with_bom_removal(bytes).0,
     };
     (text, encoding)
+}
+
+/// What text that is put into a file has to be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WrittenIn {
+    /// UTF-8, which a few broken bytes do not change.
+    Utf8,
+    /// Windows-1252, as a guess.
+    Windows1252,
+    /// Not UTF-8, and nobody can tell what else.
+    Unknown,
+}
+
+/// Tells what text that is put into a file without NUL bytes has to be written in.
+pub(crate) fn written_in(bytes: &[u8]) -> WrittenIn {
+    if std::str::from_utf8(bytes).is_ok() {
+        return WrittenIn::Utf8;
+    }
+    let mut signs = Signs::default();
+    signs.take(bytes);
+    if signs.encoding() == Encoding::Windows1252 {
+        WrittenIn::Windows1252
+    } else if signs.characters >= signs.strange {
+        WrittenIn::Utf8
+    } else {
+        WrittenIn::Unknown
+    }
+}
+
+/// Returns a text of Windows-1252 as UTF-8. [`to_windows_1252`] gives the same bytes back, whatever they are.
+pub(crate) fn from_windows_1252(bytes: &[u8]) -> Cow<'_, str> {
+    WINDOWS_1252.decode_without_bom_handling(bytes).0
+}
+
+/// Returns a text in Windows-1252; the first character that it does not have, else.
+pub(crate) fn to_windows_1252(text: &str) -> Result<Vec<u8>, char> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut encoder = WINDOWS_1252.new_encoder();
+    let mut rest = text;
+    let mut buffer = [0; 4096];
+    loop {
+        let (result, read, written) =
+            encoder.encode_from_utf8_without_replacement(rest, &mut buffer, true);
+        bytes.extend_from_slice(&buffer[..written]);
+        rest = &rest[read..];
+        match result {
+            EncoderResult::InputEmpty => return Ok(bytes),
+            EncoderResult::OutputFull => {}
+            EncoderResult::Unmappable(char) => return Err(char),
+        }
+    }
 }
 
 /// Returns one line as text. Lines of UTF-16 are UTF-8 already.

@@ -1,10 +1,14 @@
 //! Puts hunks into the bytes of a file.
 
-use std::{fmt, ops::Range};
+use std::ops::Range;
 
-use super::{Hunk, HunkLine};
+use super::{
+    Hunk, HunkError, HunkLine,
+    file_end::{set_end, wanted_end},
+};
 use crate::{
     locate::{Anchor, Found, Strictness, Text, find},
+    recode::Recoded,
     splice::{Place, Splice, Step, assemble, kept_around, rewrite_lines},
 };
 
@@ -19,58 +23,6 @@ pub struct Patched {
     pub places: Vec<Place>,
 }
 
-/// Why a hunk could not be applied.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HunkError {
-    /// Its lines do not stand in the file.
-    #[error(
-        "hunk {hunk} (line {line} of the patch) does not fit: its lines do not stand in the file, also not when white space and quotes are ignored{}",
-        Similar(near)
-    )]
-    NotFound {
-        /// Which hunk of the file, from 1.
-        hunk: usize,
-        /// 1-based line of the patch.
-        line: usize,
-        /// The most similar places.
-        near: Vec<crate::edit::Near>,
-    },
-    /// Its lines stand in several places.
-    #[error("hunk {hunk} (line {line} of the patch) fits in {} places when matched {strictness}: lines {}\nhint: add context lines, or an `@@` line that names the function around it", lines.len(), List(lines))]
-    Ambiguous {
-        /// Which hunk of the file, from 1.
-        hunk: usize,
-        /// 1-based line of the patch.
-        line: usize,
-        /// How the places were found.
-        strictness: Strictness,
-        /// 1-based first line of every place.
-        lines: Vec<usize>,
-    },
-    /// Two hunks are for the same lines.
-    #[error(
-        "hunk {hunk} (line {line} of the patch) changes lines that another hunk of this file changes too\nhint: make them one hunk"
-    )]
-    Overlap {
-        /// Which hunk of the file, from 1.
-        hunk: usize,
-        /// 1-based line of the patch.
-        line: usize,
-    },
-    /// It only adds lines and does not say where.
-    #[error(
-        "hunk {hunk} (line {line} of the patch) only adds lines, and `@@ {header}` does not name one line of the file\nhint: add a context line"
-    )]
-    Nowhere {
-        /// Which hunk of the file, from 1.
-        hunk: usize,
-        /// 1-based line of the patch.
-        line: usize,
-        /// The header that was not found.
-        header: String,
-    },
-}
-
 /// Places looked at for one hunk.
 const MAX_PLACES: usize = 200;
 
@@ -80,11 +32,23 @@ const MAX_PLACES: usize = 200;
 ///
 /// [`HunkError`] names the hunk and, where that helps, the candidates.
 pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
+    let recoded = Recoded::new(content);
+    let patched = apply_text(recoded.bytes(), hunks)?;
+    let (bytes, places) = recoded.back(patched.bytes, patched.places)?;
+    Ok(Patched {
+        bytes,
+        places,
+        ..patched
+    })
+}
+
+fn apply_text(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
     let text = Text::new(content);
     let mut splices: Vec<(usize, Splice)> = Vec::new();
     let mut taken: Vec<Range<usize>> = Vec::new();
     let mut cursor = 0;
     let mut strictness = Strictness::Exact;
+    let mut end = None;
     for (index, hunk) in hunks.iter().enumerate() {
         let sides = Sides::of(hunk);
         if sides
@@ -97,12 +61,14 @@ pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
         let number = index + 1;
         if sides.old.len() == 1 {
             let splice = insert(&text, hunk, &sides.new, number, cursor)?;
+            end = end.or(wanted_end(&text, hunk, number, splice.range.end)?);
             taken.push(splice.range.clone());
             splices.push((number, splice));
             continue;
         }
         let (found, used) = place(&text, hunk, &sides, number, cursor, &taken)?;
         strictness = strictness.max(used);
+        end = end.or(wanted_end(&text, hunk, number, found.range().end)?);
         let splice = rewrite_lines(&text, &found, &sides.old, &sides.new, &sides.steps, used);
         // The next hunk may begin with the lines that this one ends with.
         cursor = found.first + sides.changed().end;
@@ -120,7 +86,16 @@ pub fn apply(content: &[u8], hunks: &[Hunk]) -> Result<Patched, HunkError> {
         }
     }
     let splices: Vec<Splice> = splices.into_iter().map(|(_, splice)| splice).collect();
-    let (bytes, places) = assemble(content, &splices);
+    let (mut bytes, mut places) = assemble(content, &splices);
+    if let Some(end) = end {
+        set_end(
+            content,
+            &mut bytes,
+            &mut places,
+            end,
+            text.ending_near(text.lines.len() - 1),
+        );
+    }
     Ok(Patched {
         bytes,
         strictness,
@@ -360,32 +335,5 @@ fn insert(
                 bytes,
             })
         }
-    }
-}
-
-struct List<'a>(&'a [usize]);
-
-impl fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, line) in self.0.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(f, "{comma}{line}")?;
-        }
-        Ok(())
-    }
-}
-
-struct Similar<'a>(&'a [crate::edit::Near]);
-
-impl fmt::Display for Similar<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("; nothing in it is similar");
-        }
-        f.write_str("; the most similar places (· is a space, → a tab, ␍ a carriage return):")?;
-        for near in self.0 {
-            write!(f, "\n{near}")?;
-        }
-        f.write_str("\nhint: read these lines again; context must be copied from the file")
     }
 }

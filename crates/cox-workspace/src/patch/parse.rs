@@ -250,7 +250,9 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
             // Models leave the space of an empty context line out.
             None => HunkLine::Keep(String::new()),
             Some(b'\\') => {
-                // `\ No newline at end of file`, which the file itself tells.
+                if let Some(hunk) = &mut current {
+                    hunk.ends_bare();
+                }
                 lines.next();
                 continue;
             }
@@ -263,13 +265,14 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
             }
         };
         lines.next();
-        current
-            .get_or_insert_with(|| Hunk {
-                line: number,
-                ..Hunk::default()
-            })
-            .lines
-            .push(parsed);
+        let hunk = current.get_or_insert_with(|| Hunk {
+            line: number,
+            ..Hunk::default()
+        });
+        if !hunk.takes(&parsed) {
+            return Err(PatchError::behind_the_end(number, line));
+        }
+        hunk.lines.push(parsed);
     }
     hunks.extend(current);
     if let Some(empty) = hunks.iter().find(|hunk| hunk.lines.is_empty()) {

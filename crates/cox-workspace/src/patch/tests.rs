@@ -230,7 +230,7 @@ fn unified_diffs_are_read() {
         shown,
         [
             r#"old.rs Update { move_to: Some("new.rs"), hunks: [] }"#,
-            r#"gone Delete { hunks: [Hunk { line: 9, headers: [], old_start: Some(1), lines: [Remove("x")], at_end: false }] }"#,
+            r#"gone Delete { hunks: [Hunk { line: 9, headers: [], old_start: Some(1), lines: [Remove("x")], at_end: false, old_ends_bare: false, new_ends_bare: false }] }"#,
             r#"made Add { content: "1\n2", executable: false }"#,
         ]
     );
@@ -346,10 +346,10 @@ proptest! {
 
     #[test]
     fn a_diff_applies_and_its_reverse_undoes_it(
-        changes in changes(), crlf: bool, has_final_newline: bool, odd: bool,
+        changes in changes(), crlf: bool, ends: [bool; 2], odd: bool,
     ) {
         let ending = if crlf { "\r\n" } else { "\n" };
-        // A file without any line ending has none that a new line could take.
+        // A file without any line ending has none that a new line could take: that is left out below.
         let (mut old, mut new) = (format!("start{ending}"), format!("start{ending}"));
         for (nth, change) in changes.iter().enumerate() {
             old.push_str(&format!("line {nth}{ending}"));
@@ -365,12 +365,13 @@ proptest! {
                 text.push_str(&format!("the end{ending}"));
             }
         }
-        if !has_final_newline && odd {
-            for text in [&mut old, &mut new] {
+        for (text, has_final_newline) in [&mut old, &mut new].into_iter().zip(ends) {
+            if !has_final_newline {
                 text.truncate(text.len() - ending.len());
             }
         }
-        if old == new || old.is_empty() || new.is_empty() {
+        let has_no_ending = |text: &str| !text.contains('\n');
+        if old == new || has_no_ending(&old) || has_no_ending(&new) {
             return Ok(());
         }
         let there = crate::diff::unified("f", Some(old.as_bytes()), Some(new.as_bytes()));

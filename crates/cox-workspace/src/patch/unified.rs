@@ -31,10 +31,12 @@ struct Section {
     created: bool,
     is_binary: bool,
     executable: bool,
-    /// A line of git's that asks for what is not done here.
-    refused: Option<String>,
+    old_mode: Option<String>,
+    /// The line that changes the mode of a file, with its number.
+    mode: Option<(usize, String)>,
+    /// A line of git's that asks for what is not done here, with its number.
+    refused: Option<(usize, String)>,
     hunks: Vec<Hunk>,
-    no_final_newline: bool,
 }
 
 /// Reads the lines of a unified diff.
@@ -97,7 +99,7 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
                 Some(b' ') => HunkLine::Keep(line[1..].to_owned()),
                 None if in_hunk => HunkLine::Keep(String::new()),
                 Some(b'\\') => {
-                    section.no_final_newline |= matches!(hunk.lines.last(), Some(HunkLine::Add(_)));
+                    hunk.ends_bare();
                     continue;
                 }
                 None => continue,
@@ -109,6 +111,9 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
                     ));
                 }
             };
+            if !hunk.takes(&parsed) {
+                return Err(PatchError::behind_the_end(number, line));
+            }
             let (old, new) = match parsed {
                 HunkLine::Keep(_) => (1, 1),
                 HunkLine::Remove(_) => (1, 0),
@@ -117,7 +122,7 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
             left = (left.0.saturating_sub(old), left.1.saturating_sub(new));
             hunk.lines.push(parsed);
         } else {
-            section.extended(line);
+            section.extended(number, line);
         }
     }
     operations.extend(section.finish()?);
@@ -133,7 +138,7 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
 
 impl Section {
     /// Reads one of git's lines between `diff` and `---`.
-    fn extended(&mut self, line: &str) {
+    fn extended(&mut self, number: usize, line: &str) {
         if let Some(path) = line.strip_prefix("rename from ") {
             self.rename_from = Some(unquoted(path));
         } else if let Some(path) = line.strip_prefix("rename to ") {
@@ -145,11 +150,25 @@ impl Section {
             self.executable = mode.trim() == "100755";
             // A link or a submodule would become a file that holds where it leads.
             if !mode.trim().starts_with("100") {
-                self.refused = Some(line.to_owned());
+                self.refused = Some((number, line.to_owned()));
+            }
+        } else if let Some(mode) = line.strip_prefix("old mode ") {
+            self.old_mode = Some(mode.trim().to_owned());
+        } else if let Some(mode) = line.strip_prefix("new mode ") {
+            if self.old_mode.as_deref() != Some(mode.trim()) {
+                self.mode = Some((number, line.to_owned()));
+            }
+        } else if let Some((_, mode)) = line
+            .strip_prefix("index ")
+            .and_then(|hashes| hashes.split_once(' '))
+        {
+            // What a link leads to, or which commit a submodule is at, is no content of a file.
+            if !mode.trim().starts_with("100") {
+                self.refused = Some((number, line.to_owned()));
             }
         } else if line.starts_with("copy from ") {
             // Read as a change from one name to another it would delete the first.
-            self.refused = Some(line.to_owned());
+            self.refused = Some((number, line.to_owned()));
         } else if line.starts_with("Binary files") || line.starts_with("GIT binary patch") {
             self.is_binary = true;
         }
@@ -164,10 +183,17 @@ impl Section {
                 "a change of a binary file",
             ));
         }
-        if let Some(received) = &self.refused {
+        if let Some((number, received)) = &self.refused {
             return Err(PatchError::new(
-                line,
+                *number,
                 "a regular file that is created, changed, renamed or deleted",
+                received,
+            ));
+        }
+        if let Some((number, received)) = &self.mode {
+            return Err(PatchError::new(
+                *number,
+                "no change of a file's mode (leave `old mode` and `new mode` out, and use `chmod` in `bash`)",
                 received,
             ));
         }
@@ -220,7 +246,7 @@ impl Section {
                     content.push_str(text);
                     content.push('\n');
                 }
-                if self.no_final_newline {
+                if self.hunks.last().is_some_and(|hunk| hunk.new_ends_bare) {
                     content.pop();
                 }
                 operation(

@@ -120,6 +120,10 @@ impl Watched<'_, RegexMatcher> {
 }
 
 /// The pattern itself cannot fail.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is given to `map_err`, which hands over the error"
+)]
 fn never(error: NoError) -> Stopped {
     debug_assert!(false, "{error}");
     Stopped

@@ -24,22 +24,21 @@ const SHOWN: [(&str, &str); 7] = [
     ("⟨none⟩", ""),
 ];
 
-/// Bytes as a specification writes them; `⟨FF⟩` is a byte that is not UTF-8.
+/// Bytes as a specification writes them; `⟨E9⟩` is a byte by its number.
 fn bytes(shown: &str) -> Vec<u8> {
     let mut text = shown.to_owned();
     for (sign, meant) in SHOWN {
         text = text.replace(sign, meant);
     }
     let mut bytes = Vec::new();
-    for part in text.split_inclusive("⟨FF⟩") {
-        match part.strip_suffix("⟨FF⟩") {
-            Some(before) => {
-                bytes.extend_from_slice(before.as_bytes());
-                bytes.push(0xFF);
-            }
-            None => bytes.extend_from_slice(part.as_bytes()),
-        }
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('⟨') {
+        let (number, behind) = after.split_once('⟩').unwrap();
+        bytes.extend_from_slice(before.as_bytes());
+        bytes.push(u8::from_str_radix(number, 16).unwrap());
+        rest = behind;
     }
+    bytes.extend_from_slice(rest.as_bytes());
     bytes
 }
 
@@ -49,12 +48,18 @@ fn text(shown: &str) -> String {
 
 /// The reverse of [`bytes`], for messages.
 fn shown(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes)
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        shown.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            shown.push_str(&format!("⟨{byte:02X}⟩"));
+        }
+    }
+    shown
         .replace('\n', "⏎")
         .replace('\r', "␍")
         .replace('\t', "→")
         .replace('\u{FEFF}', "⟨BOM⟩")
-        .replace('\u{FFFD}', "⟨FF⟩")
 }
 
 /// The cells of a table's row, without the backticks around one; none for a line that is no row, or a heading's.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use cox_workspace::{
     Confined, ReadError,
     file::{LineRange, Opened, decode, open_with_head},
+    in_words::counted,
 };
 
 use super::text::read_text;
@@ -29,12 +30,12 @@ const MAX_CANDIDATES: usize = 30;
 pub(super) fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, ToolError> {
     let bytes = file.read_all(MAX_OUTLINE_BYTES).map_err(too_large)?;
     let (text, _) = decode(&bytes);
-    let total = text.lines().count();
+    let total = counted(text.lines().count(), "line");
     let outline = outline(&at.written, &text);
     let how = how_found(&outline.how);
     if outline.definitions.is_empty() {
         return Ok(ToolOutput::text(format!(
-            "[no definitions found{how}; {total} lines]"
+            "[no definitions found{how}; {total}]"
         )));
     }
     let mut out = String::new();
@@ -49,8 +50,8 @@ pub(super) fn read_outline(at: &Confined, file: Opened) -> Result<ToolOutput, To
     }
     let _ = write!(
         out,
-        "[{} definitions{}{how}; {total} lines]",
-        listed.len(),
+        "[{}{}{how}; {total}]",
+        counted(listed.len(), "definition"),
         inside(more)
     );
     Ok(ToolOutput::text(out))

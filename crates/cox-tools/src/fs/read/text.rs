@@ -8,6 +8,7 @@ use std::{
 use cox_workspace::{
     Confined,
     file::{Encoding, LineLimits, LineRange, Lines, Opened, decode_line},
+    in_words::counted,
 };
 
 use crate::{
@@ -57,8 +58,10 @@ pub(super) fn read_text(
     }
     if lines.lines.is_empty() {
         return Ok(ToolOutput::error(format!(
-            "`lines` asks for line {} on, but `{}` has {} lines",
-            wanted.first, at.written, lines.total
+            "`lines` asks for line {} on, but `{}` has {}",
+            wanted.first,
+            at.written,
+            counted(lines.total, "line")
         )));
     }
     let mut text = String::new();
@@ -83,7 +86,7 @@ fn footer(lines: &Lines) -> String {
     let last = lines.lines.last().map_or(0, |line| line.number);
     let mut notes = Vec::new();
     if first == 1 && last == lines.total && !lines.stopped {
-        notes.push(format!("{} lines", lines.total));
+        notes.push(counted(lines.total, "line"));
     } else {
         let least = if lines.stopped { "at least " } else { "" };
         notes.push(format!("lines {first}-{last} of {least}{}", lines.total));

@@ -142,7 +142,7 @@ async fn a_diff_deletes_only_the_lines_that_it_names() {
     };
     let said = lab.said("apply_patch", delete(&["-1"])).await;
     assert!(
-        said.contains("which holds more than the lines it takes away (2 bytes are left)"),
+        said.contains("which holds more than the lines it takes away (2 bytes left)"),
         "{said}"
     );
     let said = lab.said("apply_patch", delete(&["-1", "-other"])).await;
@@ -164,4 +164,51 @@ fn nobody_is_asked_about_a_patch_that_cannot_be_read() {
         .subject(&json!({"patch": "please"}), &cx)
         .unwrap_err();
     assert!(matches!(error, ToolError::BadInput { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_latin_file_takes_new_text_in_its_own_encoding_and_the_answer_says_so() {
+    let world = Lab::new(&[("a", b"caf\xE9 au lait\n"), ("b", b"\x8F\xF0\xEF x\n")]);
+    let said = world
+        .said(
+            "edit",
+            json!({"path": "a", "old": "café", "new": "thé, thé"}),
+        )
+        .await;
+    let note =
+        "note: the file is not UTF-8 and looks like Windows-1252; the new text was written in that";
+    assert_eq!(said, format!("edited `a` at line 1\n{note}"));
+    assert_eq!(world.bytes("a"), b"th\xE9, th\xE9 au lait\n");
+    let patch =
+        "*** Begin Patch\n*** Update File: a\n thé, thé au lait\n+à la crème\n*** End Patch";
+    let said = world.said("apply_patch", json!({"patch": patch})).await;
+    assert_eq!(said, format!("M a\n  {note}"));
+    assert_eq!(
+        world.bytes("a"),
+        b"th\xE9, th\xE9 au lait\n\xE0 la cr\xE8me\n"
+    );
+    for (path, old, why) in [
+        ("a", "lait", "looks like Windows-1252, which has no `日`"),
+        ("b", "x", "its encoding cannot be told, so `日`"),
+    ] {
+        let before = world.bytes(path);
+        let said = world
+            .said("edit", json!({"path": path, "old": old, "new": "日"}))
+            .await;
+        assert!(said.contains(why), "{said}");
+        assert_eq!(world.bytes(path), before);
+    }
+}
+
+#[tokio::test]
+async fn places_in_one_line_are_told_once() {
+    let world = Lab::new(&[("a", b"x x\nx\n")]);
+    let edit = |all: bool| json!({"path": "a", "old": "x", "new": "y", "replace_all": all});
+    let said = world.said("edit", edit(false)).await;
+    assert!(
+        said.contains("in 3 places when matched exactly: lines 1 (twice), 2\n"),
+        "{said}"
+    );
+    let said = world.said("edit", edit(true)).await;
+    assert_eq!(said, "edited `a` in 3 places: lines 1 (twice), 2");
 }
