@@ -88,6 +88,8 @@ impl Lines {
 
     fn take(&mut self, bytes: &[u8]) {
         if let Some(skip) = &mut self.skipping {
+            let missing = HEAD.saturating_sub(skip.head.len());
+            skip.head.extend(bytes.iter().take(missing));
             skip.bytes += bytes.len() as u64;
             skip.top.push(bytes);
             return;
@@ -237,6 +239,18 @@ mod tests {
         assert_eq!(whole.len(), 3);
         for piece in [1, 7, 65_536] {
             assert_eq!(cut(stream.as_bytes(), 1 << 20, piece), whole, "{piece}");
+        }
+    }
+
+    #[test]
+    fn the_head_of_a_line_over_the_limit_is_the_same_however_the_stream_is_cut() {
+        let stream = "ab".repeat(500);
+        for piece in [1, 7, 1_000] {
+            let lines = cut(stream.as_bytes(), 10, piece);
+            let Line::TooLong(line) = &lines[0] else {
+                panic!("{lines:?}")
+            };
+            assert_eq!(line.head, &stream.as_bytes()[..HEAD], "{piece}");
         }
     }
 
