@@ -6,9 +6,10 @@ use crate::tree::Tree;
 /// Most packages the lock file may list, ours and those of other systems included.
 ///
 /// 280 when the workspace began with 261; 350 since a second shell parser stands beside ours as an oracle in tests, and a
-/// grammar for each language that is outlined. Raising it is a decision: say in the commit why std does not do, how big the
+/// grammar for each language that is outlined; 380 since the official Rust SDK of MCP stands on the other side in the tests of
+/// `mcp-client`, with 21 packages of its own that no product links. Raising it is a decision: say in the commit why std does not do, how big the
 /// new crate is and who keeps it.
-const BUDGET: usize = 350;
+const BUDGET: usize = 380;
 
 /// Finds a lock file over its budget.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
