@@ -79,6 +79,13 @@ impl Printer {
         drop(io::stderr().lock().write_all(text.as_bytes()));
     }
 
+    /// Prints lines for people on stderr, and below them a text that is painted after it was made safe.
+    pub(crate) fn note_painted(self, text: &str, below: &str, paint: impl Fn(&str) -> String) {
+        let text = safe_and_painted(text, below, paint);
+        // As with a note.
+        drop(io::stderr().lock().write_all(text.as_bytes()));
+    }
+
     /// Prints a warning on stderr.
     pub(crate) fn warn(self, text: &str) {
         self.note(&format!("warning: {text}"));
@@ -95,6 +102,19 @@ impl Printer {
             self.note(&format!("error: {failure}"));
         }
     }
+}
+
+/// Makes both texts safe for a terminal; only what `paint` itself adds to the second acts on one.
+fn safe_and_painted(text: &str, below: &str, paint: impl Fn(&str) -> String) -> String {
+    let mut all = for_terminal(text);
+    if !all.is_empty() && !all.ends_with('\n') {
+        all.push('\n');
+    }
+    all.push_str(&paint(&for_terminal(below)));
+    if !all.ends_with('\n') {
+        all.push('\n');
+    }
+    all
 }
 
 /// Escapes what JSON allows in strings and a terminal or a line reader acts on: line separators, control characters beyond
@@ -129,6 +149,19 @@ fn write_out(bytes: &[u8]) -> Result<(), NotPrinted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_paint_reaches_the_terminal() {
+        let paint = |safe: &str| format!("\u{1b}[31m{safe}\u{1b}[0m");
+        assert_eq!(
+            safe_and_painted(
+                "a\u{1b}[2J",
+                "-b\u{1b}]0;title\u{7}\u{1b}[7m\u{9b}1m c\u{202e}",
+                paint
+            ),
+            "a\n\u{1b}[31m-b c<U+202E>\u{1b}[0m\n"
+        );
+    }
 
     #[test]
     fn what_a_terminal_acts_on_is_escaped_in_json_and_means_the_same() {

@@ -10,6 +10,7 @@
 use std::{
     ffi::OsString,
     fs,
+    io::IsTerminal as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -29,7 +30,7 @@ use crate::{
     exit::{Exit, Failure},
     printer::Printer,
     settings::{Settings, environment::Environment},
-    surface::headless::Prompt,
+    surface::{headless::Prompt, text::painted},
     wire_up,
 };
 
@@ -159,6 +160,7 @@ pub(crate) fn demo(args: &Args, printer: Printer) -> Result<Exit, Failure> {
         text: PROMPT.to_owned(),
         images: Vec::new(),
         format,
+        paints: painted::are_wanted(&settings.environment, std::io::stderr().is_terminal()),
         answers: false,
     };
     let exit = start(spec, prompt, printer)?;

@@ -1,6 +1,6 @@
 //! `cox run -p`: opens a session, gives it one prompt, sees it through.
 
-use std::time::Duration;
+use std::{io::IsTerminal as _, time::Duration};
 
 use cox_permission::ApprovalPolicy;
 use cox_session::{Handle, SessionSpec};
@@ -15,6 +15,7 @@ use crate::{
     surface::{
         headless::{self, Prompt},
         outcome::Outcome,
+        text::painted,
     },
     wire_up,
 };
@@ -121,6 +122,7 @@ fn prepare(
             text,
             images,
             format,
+            paints: painted::are_wanted(&settings.environment, std::io::stderr().is_terminal()),
             answers: asks,
         },
     ))

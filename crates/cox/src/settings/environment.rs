@@ -22,6 +22,17 @@ impl Environment {
         }
     }
 
+    /// Makes an environment of these variables.
+    #[cfg(test)]
+    pub(crate) fn of(variables: &[(&str, &str)]) -> Self {
+        let variables = variables.iter();
+        Self {
+            variables: variables
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        }
+    }
+
     /// Returns a variable as text; empty counts as not set, and so does what is not UTF-8.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.variables

@@ -17,7 +17,7 @@ use crate::{
         event_json,
         outcome::Outcome,
         signals::{Signals, Stop},
-        text::Lines,
+        text::{Lines, painted::painted},
     },
 };
 
@@ -33,6 +33,8 @@ pub(crate) struct Prompt {
     pub(crate) images: Vec<ImageAttachment>,
     /// What stdout holds.
     pub(crate) format: OutputFormat,
+    /// Whether diffs are painted.
+    pub(crate) paints: bool,
     /// Whether a program answers approvals and questions on stdin.
     pub(crate) answers: bool,
 }
@@ -45,7 +47,7 @@ enum Stopped {
 }
 
 /// Gives the prompt to the session, shows its events and returns how the process ends.
-pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) -> Exit {
+pub(crate) async fn run(mut handle: Handle, mut prompt: Prompt, printer: Printer) -> Exit {
     let mut outcome = Outcome::new();
     let mut lines = Lines::new(printer.verbose);
     let mut signals = Signals::listen();
@@ -56,8 +58,8 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
     let mut closing: Option<Instant> = None;
     // Commands wait here until the session has room: sending must not keep events from being read.
     let mut outbox = VecDeque::from([Command::UserTurn {
-        text: prompt.text,
-        images: prompt.images,
+        text: std::mem::take(&mut prompt.text),
+        images: std::mem::take(&mut prompt.images),
     }]);
 
     loop {
@@ -65,7 +67,7 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
             event = handle.events.recv() => {
                 let Some(event) = event else { break };
                 outcome.note(&event);
-                if let Err(why) = show(printer, prompt.format, &mut lines, &event)
+                if let Err(why) = show(printer, &prompt, &mut lines, &event)
                     && stopped.is_none()
                 {
                     stopped = Some(Stopped::Unprinted(why));
@@ -157,14 +159,27 @@ pub(crate) async fn run(mut handle: Handle, prompt: Prompt, printer: Printer) ->
 /// Shows one event in the format of the run.
 fn show(
     printer: Printer,
-    format: OutputFormat,
+    prompt: &Prompt,
     lines: &mut Lines,
     event: &Event,
 ) -> Result<(), NotPrinted> {
-    match format {
+    match prompt.format {
         OutputFormat::StreamJson => event_json::print(printer, event),
         OutputFormat::Json if !printer.verbose => Ok(()),
         OutputFormat::Text | OutputFormat::Json => {
+            if prompt.paints {
+                let (text, diff) = lines.lines_and_diff(event);
+                match diff {
+                    Some(diff) => {
+                        let start = std::time::Instant::now();
+                        printer
+                            .note_painted(&text, &diff, |safe| painted(safe, &|| start.elapsed()));
+                    }
+                    None if !text.is_empty() => printer.note(&text),
+                    None => {}
+                }
+                return Ok(());
+            }
             let text = lines.lines(event);
             if !text.is_empty() {
                 printer.note(&text);

@@ -3,9 +3,12 @@
 //! One line when a call is asked for, one with its result, the diff of a change, and what the person should know.
 //! The final answer is not among them: it goes to stdout when the turn has ended.
 
+pub(crate) mod painted;
+
 use std::collections::{HashMap, HashSet};
 
 use cox_protocol::{CallId, DecidedBy, Event, Item, Level, ToolDone};
+use cox_workspace::in_words::counted;
 use untrusted_text::terminal::{TerminalStream, for_terminal};
 
 use crate::surface::outcome::text_of;
@@ -116,7 +119,13 @@ impl Lines {
             Event::ToolOutput { call, text } if self.verbose => {
                 self.under(*call, indent(for_terminal(text.verbatim()).trim_end()))
             }
-            Event::ToolDone(done) => self.done(done),
+            Event::ToolDone(done) => {
+                let result = self.result(done);
+                match diff_of(done) {
+                    Some(diff) => format!("{result}\n{}", indent(&diff)),
+                    None => result,
+                }
+            }
             Event::QuestionAsked { call, question, options } => {
                 let mut text = format!("asks: {}", for_terminal(question.verbatim()));
                 for option in options {
@@ -169,7 +178,16 @@ impl Lines {
         }
     }
 
-    fn done(&mut self, done: &ToolDone) -> String {
+    /// Returns the lines for an event and the diff below them by itself, not indented, so that it can be painted.
+    pub(crate) fn lines_and_diff(&mut self, event: &Event) -> (String, Option<String>) {
+        match event {
+            Event::ToolDone(done) => (self.result(done), diff_of(done)),
+            _ => (self.lines(event), None),
+        }
+    }
+
+    /// The result of a call without its diff.
+    fn result(&mut self, done: &ToolDone) -> String {
         if done.denied {
             // The reason was printed when it was decided; a call refused without judgement says why here.
             if self.denied.remove(&done.call) {
@@ -198,13 +216,6 @@ impl Lines {
             let visible = for_terminal(done.visible.verbatim());
             text.push_str(&indent(&last_lines(&visible, ERROR_LINES)));
         }
-        if let Some(diff) = &done.diff {
-            text.push('\n');
-            text.push_str(&indent(&first_lines(
-                for_terminal(diff.verbatim()).trim_end(),
-                DIFF_LINES,
-            )));
-        }
         self.under(done.call, text)
     }
 
@@ -230,6 +241,13 @@ impl Lines {
         }
         text
     }
+}
+
+/// What is shown of the change that a call made, safe for a terminal.
+fn diff_of(done: &ToolDone) -> Option<String> {
+    let diff = done.diff.as_ref().filter(|_| !done.denied)?;
+    let safe = for_terminal(diff.verbatim());
+    Some(first_lines(safe.trim_end(), DIFF_LINES))
 }
 
 /// Returns the word that a value has on the wire.
@@ -266,7 +284,7 @@ fn indent(text: &str) -> String {
 fn first_lines(text: &str, most: usize) -> String {
     let total = text.lines().count();
     let mut shown: Vec<&str> = text.lines().take(most).collect();
-    let rest = format!("… {} more lines", total.saturating_sub(most));
+    let rest = format!("… {} more", counted(total.saturating_sub(most), "line"));
     if total > most {
         shown.push(&rest);
     }

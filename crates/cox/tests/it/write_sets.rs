@@ -1,5 +1,7 @@
 //! A change of files that was cut off: told, finished, undone, and refused when somebody changed a file since.
 
+mod killed;
+
 use std::fs;
 
 use serde_json::json;
