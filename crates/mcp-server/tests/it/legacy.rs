@@ -375,27 +375,3 @@ fn a_client_that_takes_no_stream_gets_json() {
     let mut reply = send(served.address, "POST", &headers, body);
     assert_eq!(reply.json()["result"]["content"][0]["text"], "done");
 }
-
-#[test]
-fn descriptions_are_spelled_for_the_revision() {
-    let served = Served::new();
-    for (revision, has_execution) in [("2025-11-25", true), ("2025-06-18", false)] {
-        let session = Session::begin(served.address, revision, &json!({}));
-        let tools = session.request(1, "tools/list", json!({})).json()["result"].clone();
-        assert_eq!(
-            (
-                tools.get("ttlMs"),
-                tools.get("resultType"),
-                tools.get("_meta")
-            ),
-            (None, None, None)
-        );
-        let tool = tools["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|tool| tool["name"] == "greet")
-            .unwrap();
-        assert_eq!(tool.get("execution").is_some(), has_execution, "{revision}");
-    }
-}

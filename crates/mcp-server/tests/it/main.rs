@@ -2,7 +2,9 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::panic,
-    reason = "tests read the memory of their own process, and fail by panicking"
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "tests read the memory of their own process, fail by panicking, and write values where they are used"
 )]
 
 mod envelope;

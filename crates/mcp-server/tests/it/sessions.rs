@@ -178,6 +178,30 @@ fn an_id_that_is_in_use_is_refused() {
     assert!(second.text().contains("is in use"));
 }
 
+#[test]
+fn descriptions_are_spelled_for_the_revision() {
+    let served = Served::new();
+    for (revision, has_execution) in [("2025-11-25", true), ("2025-06-18", false)] {
+        let session = Session::begin(served.address, revision, &json!({}));
+        let tools = session.request(1, "tools/list", json!({})).json()["result"].clone();
+        assert_eq!(
+            (
+                tools.get("ttlMs"),
+                tools.get("resultType"),
+                tools.get("_meta")
+            ),
+            (None, None, None)
+        );
+        let tool = tools["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|tool| tool["name"] == "greet")
+            .unwrap();
+        assert_eq!(tool.get("execution").is_some(), has_execution, "{revision}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_thousand_idle_sessions_need_little_memory_and_give_it_back() {

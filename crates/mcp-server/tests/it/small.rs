@@ -146,7 +146,7 @@ async fn what_is_not_offered_is_not_found() {
 async fn a_server_of_one_era_says_so() {
     let only = |era: Era| {
         move |offer: &mut Offer, _: &mut Config| {
-            offer.revisions.retain(|revision| revision.era() == era)
+            offer.revisions.retain(|revision| revision.era() == era);
         }
     };
     let lines = [

@@ -1,5 +1,7 @@
 //! The fixture under the official conformance suite, and under the clients of the official SDKs.
 
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
+
 #[path = "../../examples/everything/fixture.rs"]
 mod fixture;
 
