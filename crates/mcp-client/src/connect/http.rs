@@ -52,7 +52,7 @@ async fn find_out(
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
 ) -> Result<Connection, Failure> {
-    let inner = begin(spec, reach, ask.clone())?;
+    let inner = begin(spec, reach, ask.clone()).map_err(|broken| failed(spec, broken))?;
     let is_certain = match probe(&inner).await {
         Ok(Probed::Modern(agreed)) => {
             return Ok(Connection::new(inner, *agreed, verdict(Era::Modern)));
@@ -72,6 +72,13 @@ async fn find_out(
             .await
             .map_err(|older| both(failure, older)),
         Err(failure) => {
+            // It may have been slow to wake up, and be modern alone.
+            if !is_certain
+                && failure.answered().is_some()
+                && let Ok(Probed::Modern(agreed)) = probe(&inner).await
+            {
+                return Ok(Connection::new(inner, *agreed, verdict(Era::Modern)));
+            }
             inner.end().await;
             Err(failure)
         }
@@ -84,7 +91,7 @@ async fn legacy(
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
 ) -> Result<Connection, Failure> {
-    let inner = begin(spec, reach, ask)?;
+    let inner = begin(spec, reach, ask).map_err(|broken| failed(spec, broken))?;
     match handshake::initialize(&inner).await {
         Ok(agreed) => Ok(Connection::new(inner, agreed, verdict(Era::Legacy))),
         Err(failure) => {
@@ -116,9 +123,9 @@ fn begin(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
-) -> Result<Arc<Inner>, Failure> {
+) -> Result<Arc<Inner>, Broken> {
     let (strays_in, strays): (mpsc::Sender<Stray>, _) = mpsc::channel(STRAYS);
-    let http = Http::new(reach, spec, strays_in).map_err(|broken| failed(spec, broken))?;
+    let http = Http::new(reach, spec, strays_in)?;
     Ok(Inner::new(spec.clone(), Box::new(http), ask, strays))
 }
 

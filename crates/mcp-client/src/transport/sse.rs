@@ -4,7 +4,7 @@
 
 mod route;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -89,32 +89,43 @@ impl Sse {
                 let why = format!("its stream did not say where messages go: {expiry}");
                 Broken::new(Delivery::NotSent, Cause::Timeout(expiry), why)
             })??;
-        self.shared.set_place(Some(place));
+        *self.shared.lock_place() = Some(place);
         let shared = Arc::clone(&self.shared);
         tokio::spawn(async move {
             let ending = tokio::select! {
                 ending = shared.follow(events) => ending,
                 () = shared.closed.cancelled() => "the connection was closed by this client".to_owned(),
             };
-            shared.set_place(None);
-            let broken = Broken::new(Delivery::OutcomeUnknown, Cause::Closed, ending);
-            shared.routes.fail_all(&broken);
+            shared.end_stream(&ending);
         });
         Ok(())
     }
 }
 
 impl Shared {
-    fn place(&self) -> Option<Url> {
-        let place = self.place.lock();
-        place
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
+    fn lock_place(&self) -> MutexGuard<'_, Option<Url>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_place(&self, place: Option<Url>) {
-        let held = self.place.lock();
-        *held.unwrap_or_else(std::sync::PoisonError::into_inner) = place;
+    fn place(&self) -> Option<Url> {
+        self.lock_place().clone()
+    }
+
+    /// Expects an answer, unless the stream is closed: what is open when it ends is told so, and nothing else is.
+    fn expect(&self, id: &Id, pending: Pending) -> Result<(), Broken> {
+        let place = self.lock_place();
+        if place.is_none() {
+            return Err(lost());
+        }
+        self.routes.expect(id.clone(), pending);
+        Ok(())
+    }
+
+    fn end_stream(&self, why: &str) {
+        let mut place = self.lock_place();
+        *place = None;
+        let broken = Broken::new(Delivery::OutcomeUnknown, Cause::Closed, why);
+        self.routes.fail_all(&broken);
     }
 
     async fn open_stream(&self, patience: Duration) -> Result<Events, Broken> {
@@ -247,19 +258,15 @@ impl Transport for Sse {
         let initializes = request.method == method::INITIALIZE;
         if initializes {
             self.reopen().await?;
-        } else if self.shared.place().is_none() {
-            return Err(lost());
         }
         let id = request.id.clone();
         let (message_in, messages) = mpsc::channel(MESSAGES);
         let (answer_in, answer) = oneshot::channel();
-        self.shared.routes.expect(
-            id.clone(),
-            Pending {
-                messages: message_in,
-                answer: answer_in,
-            },
-        );
+        let pending = Pending {
+            messages: message_in,
+            answer: answer_in,
+        };
+        self.shared.expect(&id, pending)?;
         let guard = Guard {
             shared: Arc::clone(&self.shared),
             id: id.clone(),

@@ -142,6 +142,18 @@ async fn http_silence_and_a_closed_connection_are_not_remembered() {
 }
 
 #[tokio::test]
+async fn a_modern_server_that_is_slow_to_wake_up_is_asked_once_more() {
+    let slow = [Behaviour::Delay(Duration::from_secs(5)), Behaviour::Answer];
+    let chaos = Chaos::new().modern().on_nth("server/discover", 1, slow);
+    let (verdict, methods) = verdict_of(chaos).await;
+    assert_eq!(verdict, MODERN);
+    assert_eq!(
+        methods[..3],
+        ["server/discover", "initialize", "server/discover"]
+    );
+}
+
+#[tokio::test]
 async fn what_was_remembered_saves_the_probe_and_is_found_out_again_when_it_is_wrong() {
     let server = Chaos::new().legacy().http();
     let mut spec = http_spec(&server);

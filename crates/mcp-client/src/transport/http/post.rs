@@ -59,7 +59,7 @@ pub(super) async fn exchange(
             read(&reader, response).await
         } else {
             let refusal = Refusal::read(response, shared.limit).await;
-            refused(refusal, &reader, has_session, tentative)
+            refused(&refusal, &reader, has_session, tentative)
         }
     };
     match patience {
@@ -102,7 +102,7 @@ fn session_of(response: &Response) -> Option<String> {
 
 /// A status that is no success: an answer when a JSON-RPC error came with it, whatever id a server that could not read
 /// ours put there.
-fn refused(refusal: Refusal, reader: &Reader<'_>, has_session: bool, tentative: bool) -> Answered {
+fn refused(refusal: &Refusal, reader: &Reader<'_>, has_session: bool, tentative: bool) -> Answered {
     let code = refusal.status.as_u16();
     let Some((error, id)) = &refusal.error else {
         return Err(if has_session && code == 404 {

@@ -1,5 +1,7 @@
 //! What an HTTP status other than success says about a request.
 
+use std::time::Duration;
+
 use mcp_wire::{Frame, Id, RpcError};
 use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{Response, StatusCode};
@@ -12,6 +14,9 @@ use crate::transport::Broken;
 const QUOTED: usize = 200;
 /// How many bytes of an error's body are read.
 const MAX_BODY: usize = 1024 * 1024;
+
+/// How long such a body is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A response whose status is no success.
 pub(crate) struct Refusal {
@@ -27,9 +32,12 @@ impl Refusal {
     pub(crate) async fn read(mut response: Response, limit: usize) -> Self {
         let status = response.status();
         let challenges = response.headers().contains_key(WWW_AUTHENTICATE);
-        let bytes = body::whole(&mut response, limit.min(MAX_BODY))
-            .await
-            .unwrap_or_default();
+        let reading = body::whole(&mut response, limit.min(MAX_BODY));
+        let bytes = match tokio::time::timeout(PATIENCE, reading).await {
+            Ok(Ok(bytes)) => bytes,
+            // The status says enough.
+            Ok(Err(_)) | Err(_) => Vec::new(),
+        };
         let error = match Frame::parse_batch(&bytes).map(Vec::into_iter) {
             Ok(mut frames) => match (frames.next(), frames.next()) {
                 (Some(Ok(Frame::Response(response))), None) => {

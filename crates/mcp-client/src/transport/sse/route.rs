@@ -123,9 +123,15 @@ impl Routes {
                     let first = all.next().map(|pending| pending.messages.clone());
                     first.filter(|_| all.next().is_none())
                 };
-                let left = match only.map(|messages| messages.try_send(other.clone())) {
-                    Some(Ok(())) => return,
-                    _ => other,
+                let left = match only {
+                    None => other,
+                    Some(messages) => match messages.try_send(other) {
+                        Ok(()) => return,
+                        Err(
+                            mpsc::error::TrySendError::Full(frame)
+                            | mpsc::error::TrySendError::Closed(frame),
+                        ) => frame,
+                    },
                 };
                 self.stray(Stray::Message(left));
             }
