@@ -8,6 +8,8 @@
     reason = "a program of its own, run by the suite"
 )]
 
+mod sign_in;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +38,11 @@ async fn run() -> Done {
     let revision = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_default();
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
     let context = Raw::parse(&context)?.object()?;
-    let connection = connect(spec(&url, &revision, &scenario)?, Some(Arc::new(Yes))).await?;
+    let connection = connect(
+        spec(&url, &revision, &scenario, &context)?,
+        Some(Arc::new(Yes)),
+    )
+    .await?;
     let done = play(&connection, &scenario, &context).await;
     connection.close().await;
     done
@@ -46,12 +52,15 @@ fn spec(
     url: &str,
     revision: &str,
     scenario: &str,
+    context: &Object,
 ) -> Result<ServerSpec, Box<dyn std::error::Error>> {
+    let wants_credentials = scenario.starts_with("auth/");
+    let authorizer = wants_credentials.then(|| sign_in::authorizer(url, scenario, context));
     let reach = HttpReach {
         url: url.parse()?,
         unix_socket: None,
         headers: Vec::new(),
-        authorizer: scenario.starts_with("auth/").then(authorizer).flatten(),
+        authorizer: authorizer.transpose()?,
     };
     let client = Implementation::new("conformance-client", "1.0.0");
     let mut spec = ServerSpec::new("conformance", Reach::Http(reach), client);
@@ -65,11 +74,6 @@ fn spec(
         });
     }
     Ok(spec)
-}
-
-/// Who brings credentials in the scenarios about them.
-fn authorizer() -> Option<Arc<dyn mcp_client::transport::Authorizer>> {
-    None
 }
 
 async fn play(connection: &Connection, scenario: &str, context: &Object) -> Done {

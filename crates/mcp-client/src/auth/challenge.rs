@@ -29,15 +29,13 @@ impl Challenge {
     }
 
     fn take(&mut self, name: &str, value: String) {
-        match name.to_ascii_lowercase().as_str() {
-            "resource_metadata" => self.resource_metadata.get_or_insert(value),
-            "error" => self.error.get_or_insert(value),
-            "scope" => {
-                self.scopes.get_or_insert_with(|| scopes(&value));
-                return;
-            }
-            _ => return,
-        };
+        if name.eq_ignore_ascii_case("scope") {
+            self.scopes.get_or_insert_with(|| scopes(&value));
+        } else if name.eq_ignore_ascii_case("error") {
+            self.error.get_or_insert(value);
+        } else if name.eq_ignore_ascii_case("resource_metadata") {
+            self.resource_metadata.get_or_insert(value);
+        }
     }
 }
 
@@ -104,11 +102,19 @@ fn unquote(text: &str) -> (String, &str) {
 mod tests {
     use super::*;
 
+    /// Headers; what is found of the address, the scopes and the error.
+    type Case<'a> = (
+        &'a [&'a str],
+        Option<&'a str>,
+        Option<&'a [&'a str]>,
+        Option<&'a str>,
+    );
+
     #[test]
     fn challenges_are_read_however_they_are_written() {
         let url = "https://a.example/.well-known/x?y=1,2";
         let quoted = format!("Bearer resource_metadata=\"{url}\", scope=\"a b  a\"");
-        let cases: [(&[&str], Option<&str>, Option<&[&str]>, Option<&str>); 8] = [
+        let cases: [Case<'_>; 8] = [
             (&[], None, None, None),
             (&["Bearer"], None, None, None),
             (&[&quoted], Some(url), Some(&["a", "b"]), None),

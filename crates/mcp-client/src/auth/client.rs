@@ -19,11 +19,19 @@ pub(crate) fn known(
 ) -> Result<Option<Client>, AuthError> {
     let server = &found.server;
     if let Some(registered) = &config.registered {
-        if !is_same_issuer(&registered.issuer, &server.issuer) {
+        let first = record.filter(|record| record.client.id == registered.id);
+        let of = registered
+            .issuer
+            .as_ref()
+            .or(first.map(|record| &record.issuer));
+        if let Some(of) = of
+            && !is_same_issuer(of, &server.issuer)
+        {
             return Err(AuthError::Refused(format!(
-                "the client id is configured for `{}`, but `{}` is to be authorized by `{}`, which is not shown it",
-                registered.issuer,
+                "the client id of `{}` belongs to `{}`, but now `{}` is to authorize it, which is not shown it\nhint: sign \
+                 out, or configure a client id for the new one",
                 config.name,
+                said(of),
                 said(&server.issuer)
             )));
         }

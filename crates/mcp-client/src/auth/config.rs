@@ -47,8 +47,8 @@ pub struct OAuthConfig {
 /// A client that was registered beforehand, with one authorization server. No other is shown it.
 #[derive(Debug, Clone)]
 pub struct Registered {
-    /// The authorization server.
-    pub issuer: String,
+    /// The authorization server. When it is `None`, it is the first one that the server names, until a person signs out.
+    pub issuer: Option<String>,
     /// The client's id.
     pub id: String,
     /// Its secret, when it has one.

@@ -1,7 +1,7 @@
 //! Who we are to an authorization server.
 
 use mcp_client::auth::{Registered, Secret};
-use testkit::oauth::{FakeOAuth, Rules};
+use testkit::oauth::{FakeOAuth, Reply, Rules};
 use url::Url;
 
 use super::auth_setup::{Browser, call, client, client_with, config, file_store};
@@ -125,7 +125,7 @@ async fn a_client_of_another_issuer_is_not_shown() {
     let server = FakeOAuth::start(Rules::default());
     let client = client_with(&server, |config| {
         config.registered = Some(Registered {
-            issuer: "https://as.example.com".to_owned(),
+            issuer: Some("https://as.example.com".to_owned()),
             id: "me".to_owned(),
             secret: Some(Secret::new("SENTINEL-configured")),
             auth: None,
@@ -133,7 +133,7 @@ async fn a_client_of_another_issuer_is_not_shown() {
     });
     let error = call(&client.oauth, &server).await.unwrap_err();
     assert!(
-        error.contains("is configured for `https://as.example.com`"),
+        error.contains("belongs to `https://as.example.com`"),
         "{error}"
     );
     assert!(
@@ -143,6 +143,43 @@ async fn a_client_of_another_issuer_is_not_shown() {
             .all(|request| !request.head.contains("SENTINEL"))
     );
     assert_eq!(client.browser.sign_ins(), 0);
+}
+
+#[tokio::test]
+async fn a_client_without_an_issuer_belongs_to_the_first_that_is_named() {
+    let server = FakeOAuth::start(Rules {
+        clients: vec![("me".to_owned(), "SENTINEL-configured".to_owned())],
+        client_auth: None,
+        ..Rules::default()
+    });
+    let client = client_with(&server, |config| {
+        config.registered = Some(Registered {
+            issuer: None,
+            id: "me".to_owned(),
+            secret: Some(Secret::new("SENTINEL-configured")),
+            auth: None,
+        });
+    });
+    // The first one does not even give a token.
+    server.change(|rules| {
+        rules
+            .replies
+            .insert("/token".to_owned(), Reply::status(404));
+    });
+    let error = call(&client.oauth, &server).await.unwrap_err();
+    assert!(error.contains("HTTP 404 without a token"), "{error}");
+    server.change(|rules| {
+        rules.replies.clear();
+        rules.issuer_path = "/tenant2".to_owned();
+    });
+    let error = call(&client.oauth, &server).await.unwrap_err();
+    assert!(
+        error.contains("the client id of `fake` belongs to"),
+        "{error}"
+    );
+    assert_eq!(server.requests_for("/token").len(), 1);
+    client.oauth.sign_out().await.unwrap();
+    assert_eq!(call(&client.oauth, &server).await, Ok(200));
 }
 
 #[tokio::test]
@@ -191,7 +228,7 @@ async fn a_client_can_ask_for_itself() {
         config.sign_in = None;
         config.is_for_client = true;
         config.registered = Some(Registered {
-            issuer: server.base().to_owned(),
+            issuer: Some(server.base().to_owned()),
             id: "me".to_owned(),
             secret: Some(Secret::new("a secret: with &")),
             auth: None,

@@ -32,7 +32,7 @@ async fn secret_sentinel_nowhere() {
         ..Rules::default()
     });
     let registered = Registered {
-        issuer: server.base().to_owned(),
+        issuer: Some(server.base().to_owned()),
         id: "me".to_owned(),
         secret: Some(Secret::new(secret)),
         auth: None,

@@ -274,3 +274,35 @@ async fn another_process_that_renews_too_long_is_named() {
     drop(held);
     assert_eq!(call(&client.oauth, &server).await, Ok(200));
 }
+
+const HOLDER: &str = "import fcntl, sys, time
+lock = open(sys.argv[1], 'r+')
+fcntl.flock(lock, fcntl.LOCK_EX)
+open(sys.argv[2], 'w').close()
+time.sleep(60)";
+
+#[tokio::test]
+async fn a_lock_holds_against_another_process_and_ends_with_it() {
+    let server = FakeOAuth::start(Rules::default());
+    let client = client_with(&server, |config| {
+        config.deadlines.lock = Duration::from_millis(60);
+    });
+    assert_eq!(call(&client.oauth, &server).await, Ok(200));
+    let files = std::fs::read_dir(client.home.path().join("tokens")).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let lock = files.find(|path| path.extension().is_some_and(|ending| ending == "lock"));
+    let held = client.home.path().join("held");
+    let env = child_process::Env::allowlisted(&std::env::vars_os().collect());
+    let python = child_process::Program::new("python3")
+        .args(["-c", HOLDER])
+        .args([lock.unwrap(), held.clone()])
+        .env(env);
+    let other = python.start().await.unwrap();
+    testkit::wait_until("the lock", Duration::from_secs(20), || held.exists());
+    server.end_access_tokens();
+    let error = call(&client.oauth, &server).await.unwrap_err();
+    assert!(error.contains("another process"), "{error}");
+    assert_eq!(other.end(Duration::ZERO).await, Vec::<i32>::new());
+    assert_eq!(call(&client.oauth, &server).await, Ok(200));
+    assert_eq!(refreshes(&server), 1);
+}

@@ -37,6 +37,7 @@ impl Inner {
         let known = client::known(config, &found, kept.record.as_ref(), self.now())?;
         if config.is_for_client {
             let client = known.ok_or_else(|| self.nobody_to_ask())?;
+            self.bind(&found, &mut kept, &client).await?;
             return self.finish(found, kept, client, None, scopes, lock).await;
         }
         if config.sign_in.is_none() {
@@ -48,8 +49,12 @@ impl Inner {
         let callback = Callback::listen(config.redirect_host, port, is_needed).await?;
         let client = match known {
             Some(client) => client,
-            None => self.register(&found, &mut kept, &scopes, &callback).await?,
+            None => {
+                let redirect = &callback.redirect;
+                client::register(&self.fetch, config, &found, &scopes, redirect).await?
+            }
         };
+        self.bind(&found, &mut kept, &client).await?;
         let request = authorize::request(&found, &client, &scopes, &callback.redirect)?;
         let code = match self.ask_person(&found, &request, &callback, &scopes).await {
             Ok(query) => authorize::code(&query, &request, &found),
@@ -77,28 +82,23 @@ impl Inner {
         }
     }
 
-    /// Registers us, and keeps the registration at once unless older tokens stand in its place.
-    async fn register(
-        &self,
-        found: &Found,
-        kept: &mut Kept,
-        scopes: &[String],
-        callback: &Callback,
-    ) -> Result<Client, AuthError> {
-        let config = &self.config;
-        let redirect = &callback.redirect;
-        let client = client::register(&self.fetch, config, found, scopes, redirect).await?;
-        if kept.tokens().is_none() {
-            let record = self.record(found, client.clone());
-            let swapped = kept::swap(config, kept.version.clone(), Some(record.clone())).await?;
-            if let Ok(version) = swapped {
-                *kept = Kept {
-                    record: Some(record),
-                    version,
-                };
-            }
+    /// Keeps who we are to which issuer before anything is shown to it, unless older tokens stand in its place.
+    async fn bind(&self, found: &Found, kept: &mut Kept, client: &Client) -> Result<(), AuthError> {
+        if kept.tokens().is_some() {
+            return Ok(());
         }
-        Ok(client)
+        let record = self.record(found, client.clone());
+        if kept.record.as_ref() == Some(&record) {
+            return Ok(());
+        }
+        let swapped = kept::swap(&self.config, kept.version.clone(), Some(record.clone())).await?;
+        if let Ok(version) = swapped {
+            *kept = Kept {
+                record: Some(record),
+                version,
+            };
+        }
+        Ok(())
     }
 
     fn record(&self, found: &Found, client: Client) -> Record {
@@ -222,7 +222,7 @@ impl Inner {
             drop(lock);
             result
         };
-        tokio::spawn(work).await.map_err(ended)?
+        tokio::spawn(work).await.map_err(|error| ended(&error))?
     }
 }
 

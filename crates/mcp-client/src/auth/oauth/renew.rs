@@ -89,7 +89,7 @@ impl Inner {
             let renewed = inner.redeem(kept, &found).await;
             renewed.map(|tokens| (lock, tokens))
         };
-        tokio::spawn(work).await.map_err(ended)?
+        tokio::spawn(work).await.map_err(|error| ended(&error))?
     }
 
     async fn redeem(&self, kept: Kept, found: &Found) -> Result<Option<Tokens>, AuthError> {
@@ -173,6 +173,6 @@ impl Inner {
 }
 
 /// A task of ours that did not come to its end.
-pub(super) fn ended(error: tokio::task::JoinError) -> AuthError {
+pub(super) fn ended(error: &tokio::task::JoinError) -> AuthError {
     AuthError::Local(format!("getting tokens ended early: {error}"))
 }

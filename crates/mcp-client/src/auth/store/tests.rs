@@ -64,7 +64,7 @@ fn a_torn_file_is_no_record_and_can_be_replaced() {
     let home = testkit::TempHome::new();
     let store = FileStore::new(home.path());
     store.swap("k", None, Some(&record("one"))).unwrap();
-    std::fs::write(store_file(home.path()), "{\"version\":1,").unwrap();
+    home.write(store_file(home.path()).to_str().unwrap(), "{\"version\":1,");
     let (read, version) = store.load("k").unwrap();
     assert_eq!(read, None);
     assert!(
