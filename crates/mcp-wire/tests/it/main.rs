@@ -1,0 +1,4 @@
+//! What holds for any message.
+
+mod any_json;
+mod pass_through;
