@@ -8,7 +8,10 @@
     reason = "the lines between fork and exec may only make plain system calls"
 )]
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use tokio::time::sleep;
 
@@ -23,6 +26,8 @@ pub(crate) struct Cap {
     max: u64,
     /// How many processes and threads the whole machine had at the start.
     at_start: Option<u64>,
+    /// The fewest that it was seen to have since; all where that cannot be told.
+    fewest: AtomicU64,
     #[cfg(target_os = "linux")]
     group: Option<crate::control_group::ControlGroup>,
     #[cfg(target_os = "linux")]
@@ -45,9 +50,11 @@ impl Cap {
     pub(crate) fn new(max: u64) -> Self {
         #[cfg(target_os = "linux")]
         let is_root = rustix::process::geteuid().is_root();
+        let at_start = table::load();
         Self {
             max,
-            at_start: table::load(),
+            at_start,
+            fewest: AtomicU64::new(at_start.unwrap_or(u64::MAX)),
             #[cfg(target_os = "linux")]
             group: is_root
                 .then(|| crate::control_group::ControlGroup::make(max))
@@ -84,24 +91,44 @@ impl Cap {
                 return;
             }
             if self.is_root {
-                crate::control_group::watched(leader, started, self.max).await;
+                crate::control_group::watched(leader, started, self.max, self.at_start).await;
                 return;
             }
         }
-        let Some(at_start) = self.at_start else {
+        if self.at_start.is_none() {
             return std::future::pending().await;
-        };
+        }
         loop {
             sleep(LOOK).await;
-            // The table of processes is read only when the whole machine has so many more than at the start that this
-            // tree may be what they are.
-            let more = table::load().unwrap_or(0).saturating_sub(at_start);
-            let weight = || table::weight(leader, started, orphans_of(leader).as_ref());
-            // Some of the tree may have ended since a fork was refused.
-            if more > self.max / 2 && weight() >= self.max - self.max / 16 {
+            if self.was_met(leader, started) {
                 return;
             }
         }
+    }
+
+    /// Says whether the tree met its limit, as far as that can be told without waiting: the kernel counts for a control
+    /// group, and for the rest those count that are there now.
+    pub(crate) fn was_met(&self, leader: i32, started: u64) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(group) = &self.group {
+            return group.was_full();
+        }
+        // The table of processes is read only when the whole machine has so many more than it ever had without this tree
+        // that they may be the tree's.
+        let now = table::load().unwrap_or(0);
+        let more = now.saturating_sub(self.fewest.fetch_min(now, Ordering::Relaxed));
+        let weight = || table::weight(leader, started, orphans_of(leader).as_ref());
+        #[cfg(target_os = "linux")]
+        let is_held = !self.is_root;
+        #[cfg(not(target_os = "linux"))]
+        let is_held = true;
+        let least = if is_held {
+            // Some of the tree may have ended since a fork was refused.
+            self.max - self.max / 16
+        } else {
+            self.max.saturating_add(1)
+        };
+        more > self.max / 2 && weight() >= least
     }
 }
 

@@ -171,14 +171,16 @@ fn places(memberships: &str, mounts: &str) -> Vec<PathBuf> {
 
 /// Completes when a tree has met its limit, and kills it. For root where no group can be made: a thread of its
 /// own, which the kernel prefers to all that the tree may start.
-pub(crate) async fn watched(leader: i32, started: u64, max: u64) {
+pub(crate) async fn watched(leader: i32, started: u64, max: u64, at_start: Option<u64>) {
     let (done, told) = tokio::sync::oneshot::channel::<()>();
     let look = move || {
         prefer_this_thread();
-        let at_start = table::load().unwrap_or(u64::MAX);
+        let mut fewest = at_start.unwrap_or(u64::MAX);
         while !done.is_closed() {
             std::thread::sleep(LOOK);
-            let more = table::load().unwrap_or(0).saturating_sub(at_start);
+            let now = table::load().unwrap_or(0);
+            fewest = fewest.min(now);
+            let more = now.saturating_sub(fewest);
             if more > max / 2 && table::weight(leader, started, orphans_of(leader).as_ref()) > max {
                 // Told first: the end of the program must not be heard before its reason.
                 let _gone = done.send(());

@@ -123,7 +123,10 @@ impl Program {
                 tokio::select! {
                     biased;
                     () = running.tree.outgrown() => Cause::TooMany,
-                    status = running.child.wait() => Cause::Ended(status),
+                    status = running.child.wait() => match status {
+                        Ok(status) if !status.success() && running.tree.was_outgrown() => Cause::TooMany,
+                        status => Cause::Ended(status),
+                    },
                     () = sleep(limits.deadline) => Cause::TimedOut,
                     () = cancel => Cause::Cancelled,
                     () = feed => unreachable!("feeding never completes"),

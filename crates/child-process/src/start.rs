@@ -129,7 +129,8 @@ impl Program {
         let mut child = spawner::spawn(command)
             .await
             .map_err(|source| StartError::Program { program, source })?;
-        let tree = Tree::new(&child, mark, cap);
+        let unasked = self.wrap.as_ref().map_or(0, |wrap| wrap.generations);
+        let tree = Tree::new(&child, mark, cap, unasked);
         Ok(Running {
             stdin: child.stdin.take(),
             stdout: Some(stdout),

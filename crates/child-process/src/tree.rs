@@ -93,6 +93,8 @@ pub(crate) struct Tree {
     mark: String,
     /// Holds it to its number of processes; dropped when all have ended.
     cap: Cap,
+    /// See [`crate::Wrap::generations`].
+    unasked: usize,
     ended: bool,
 }
 
@@ -117,7 +119,7 @@ pub(crate) struct Outcome {
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Child, mark: String, cap: Cap) -> Self {
+    pub(crate) fn new(child: &Child, mark: String, cap: Cap, unasked: usize) -> Self {
         // A child that was never waited for has an id.
         let leader = child
             .id()
@@ -130,6 +132,7 @@ impl Tree {
             started,
             mark,
             cap,
+            unasked,
             ended: false,
         }
     }
@@ -160,7 +163,7 @@ impl Tree {
             })
             .collect();
         if !first.is_empty() {
-            self.signal(&first, Signal::End);
+            self.ask(&first);
             // A stopped process sees the signal only when it goes on.
             self.signal(&first, Signal::GoOn);
         }
@@ -196,6 +199,12 @@ impl Tree {
         self.cap.reached(self.leader, self.started).await;
     }
 
+    /// Says whether the tree met its limit, for when its leader failed: a fork that is refused ends many a program before
+    /// anybody looks.
+    pub(crate) fn was_outgrown(&self) -> bool {
+        self.cap.was_met(self.leader, self.started)
+    }
+
     /// Waits until no member is left or `limit` has passed, sending `signal` again at each look: a process may fork
     /// between two looks.
     async fn wait_gone(
@@ -228,10 +237,26 @@ impl Tree {
         table::members(self.leader, self.started, &self.mark, orphans.as_ref())
     }
 
+    /// Asks every member to end but those of a wrap.
+    fn ask(&self, members: &BTreeSet<i32>) {
+        if self.unasked == 0 {
+            self.signal(members, Signal::End);
+            return;
+        }
+        let wrap = table::first_generations(self.leader, self.unasked);
+        // One by one: the wrap is in the group of what it holds.
+        let asked: BTreeSet<i32> = members.difference(&wrap).copied().collect();
+        if asked.is_empty() {
+            self.signal(members, Signal::End);
+        } else {
+            signal::send(None, &asked, Signal::End);
+        }
+    }
+
     fn signal(&self, members: &BTreeSet<i32>, signal: Signal) {
         // The group is signalled only while a member is known to live: after that its number may belong to others.
         if !members.is_empty() {
-            signal::send(self.leader, members, signal);
+            signal::send(Some(self.leader), members, signal);
         }
     }
 }

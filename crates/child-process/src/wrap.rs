@@ -20,6 +20,9 @@ pub struct Wrap {
     /// [report](crate::LeftBehind::to_report). It is whole when the wrapping program has ended.
     #[cfg(unix)]
     pub report: Option<Arc<std::os::fd::OwnedFd>>,
+    /// How many generations of processes, the first one counted, are the wrap's own and end when what they hold has
+    /// ended. They are not asked to end: they would take it along without a word.
+    pub generations: usize,
     /// What must live until the child has ended; dropped then.
     pub keep: Vec<Arc<dyn Any + Send + Sync>>,
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use child_process::MAX_PROCESSES;
+
 use crate::{Mode, Policy};
 
 /// Something a command was refused.
@@ -40,6 +42,17 @@ const WEAK_TEXTS: [&str; 4] = [
     "is not writable",
     "unable to open database file",
     "attempt to write a readonly database",
+];
+
+/// A process or thread too many: a text, lower case, and words of which one stands near it.
+const FORK_TEXTS: [&str; 3] = ["resource temporarily unavailable", "os error 11", "eagain"];
+const FORK_WORDS: [&str; 6] = [
+    "fork",
+    "thread",
+    "spawn",
+    "clone",
+    "subprocess",
+    "create process",
 ];
 
 /// How far from a refusal the path or host may stand that it is about, in lines: many programs name the cause last.
@@ -106,6 +119,20 @@ fn denial_at(lines: &[&str], at: usize, policy: &Policy) -> Option<Denial> {
             None,
             "the sandbox hides the sockets of container engines".to_owned(),
         );
+    }
+    if has(&FORK_TEXTS) || lower.contains("can't start new thread") {
+        let tells_of_fork = |line: &&str| {
+            let lower = line.to_lowercase();
+            FORK_WORDS.iter().any(|word| lower.contains(word))
+        };
+        if near.iter().any(tells_of_fork) {
+            return told(
+                None,
+                format!(
+                    "the sandbox lets at most {MAX_PROCESSES} processes and threads run at a time"
+                ),
+            );
+        }
     }
     let is_refusal = has(&FILE_TEXTS) || has(&FILE_CODES);
     if !is_refusal && !has(&WEAK_TEXTS) {

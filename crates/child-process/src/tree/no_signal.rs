@@ -5,4 +5,4 @@ use std::collections::BTreeSet;
 use super::Signal;
 
 /// Does nothing.
-pub(super) fn send(_leader: i32, _members: &BTreeSet<i32>, _signal: Signal) {}
+pub(super) fn send(_group: Option<i32>, _members: &BTreeSet<i32>, _signal: Signal) {}

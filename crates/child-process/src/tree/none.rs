@@ -32,6 +32,11 @@ pub(crate) fn weight(_leader: i32, _started: u64, _orphans: Option<&Orphans>) ->
     0
 }
 
+/// Returns the leader and its descendants down to some generation: not known here.
+pub(super) fn first_generations(_leader: i32, _count: usize) -> BTreeSet<i32> {
+    BTreeSet::new()
+}
+
 /// Returns the command line of a process: not known here.
 pub(super) fn name(_pid: i32) -> Option<String> {
     None

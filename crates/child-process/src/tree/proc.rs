@@ -92,6 +92,21 @@ fn descent(leader: i32, started: u64, orphans: Option<&Orphans>) -> BTreeMap<i32
     table
 }
 
+/// Returns the leader and its descendants, `count` generations in all.
+pub(super) fn first_generations(leader: i32, count: usize) -> BTreeSet<i32> {
+    let table = table(0);
+    let mut found = BTreeSet::new();
+    let mut generation = BTreeSet::from([leader]);
+    for _ in 0..count {
+        found.extend(&generation);
+        let children = table
+            .iter()
+            .filter(|(_, stat)| generation.contains(&stat.parent));
+        generation = children.map(|(&pid, _)| pid).collect();
+    }
+    found
+}
+
 /// Returns the command line of a process, as it was started; its short name where it has none.
 pub(super) fn name(pid: i32) -> Option<String> {
     let mut line = Vec::new();

@@ -6,14 +6,14 @@ use rustix::process::{Pid, kill_process, kill_process_group};
 
 use super::Signal;
 
-/// Sends a signal to the leader's group and to every member. What is gone meanwhile hears nothing.
-pub(super) fn send(leader: i32, members: &BTreeSet<i32>, signal: Signal) {
+/// Sends a signal to a group, if one is given, and to every member. What is gone meanwhile hears nothing.
+pub(super) fn send(group: Option<i32>, members: &BTreeSet<i32>, signal: Signal) {
     let signal = match signal {
         Signal::End => rustix::process::Signal::TERM,
         Signal::GoOn => rustix::process::Signal::CONT,
         Signal::Kill => rustix::process::Signal::KILL,
     };
-    if let Some(group) = Pid::from_raw(leader) {
+    if let Some(group) = group.and_then(Pid::from_raw) {
         let _gone = kill_process_group(group, signal);
     }
     for pid in members.iter().filter_map(|&pid| Pid::from_raw(pid)) {

@@ -74,11 +74,25 @@ pub(crate) fn pids(text: &str) -> Vec<i32> {
 /// Whether this is a process of this test's own. If not, runs the test in one and checks that it passes there: what
 /// it looks at belongs to the whole process.
 pub(crate) fn is_alone(test: &str) -> bool {
+    is_alone_within(test, &[])
+}
+
+/// The same, started by another program that comes with its arguments.
+pub(crate) fn is_alone_within(test: &str, starter: &[&str]) -> bool {
     const ALONE: &str = "CHILD_PROCESS_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
         return true;
     }
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let own = std::env::current_exe().unwrap();
+    let mut command = match starter.split_first() {
+        Some((program, args)) => {
+            let mut command = std::process::Command::new(program);
+            command.args(args).arg(own);
+            command
+        }
+        None => std::process::Command::new(own),
+    };
+    let output = command
         .args(["--exact", test])
         .env(ALONE, "1")
         .output()
@@ -86,7 +100,8 @@ pub(crate) fn is_alone(test: &str) -> bool {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("1 passed"),
-        "{said}"
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
     );
     false
 }

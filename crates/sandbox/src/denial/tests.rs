@@ -193,6 +193,21 @@ fn a_refused_network_names_the_host() {
 }
 
 #[test]
+fn a_process_too_many_is_told_with_the_limit() {
+    let expect = "the sandbox lets at most 8192 processes and threads run at a time";
+    for output in [
+        "bash: fork: retry: Resource temporarily unavailable",
+        "  File \"<string>\", line 2, in <module>\n    os.fork()\nBlockingIOError: [Errno 11] Resource temporarily unavailable",
+        "RuntimeError: can't start new thread",
+        "Error: spawn /bin/sh EAGAIN",
+        "thread 'main' panicked: failed to spawn thread: Os { code: 11, kind: WouldBlock, message: \"Resource temporarily unavailable\" }",
+    ] {
+        check(output, Some(expect));
+    }
+    check("read: Resource temporarily unavailable", None);
+}
+
+#[test]
 fn read_only_says_so() {
     let found = denial(
         1,

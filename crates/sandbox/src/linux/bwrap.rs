@@ -156,6 +156,8 @@ pub(crate) fn wrap(
             features.own_links && view.of(Place::Link).next().is_some(),
         ),
         env: vec![("TMPDIR".into(), "/tmp".into())],
+        // It itself and its first process inside, neither of which passes a signal on.
+        generations: 2,
         ..Wrap::default()
     };
     wrap.args.extend(base(features));
