@@ -136,8 +136,8 @@ impl Context {
     /// not keep up.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let params = Object::new()
-            .with("progress", Raw::of(&progress))
-            .with_some("total", total.map(|total| Raw::of(&total)))
+            .with("progress", number(progress))
+            .with_some("total", total.map(number))
             .with_some("message", message);
         self.progress_as_it_came(params);
     }
@@ -187,6 +187,18 @@ impl Context {
             log.release();
         }
     }
+}
+
+/// A number as people write it: 50, not 50.0.
+fn number(number: f64) -> Raw {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "only what is whole and small"
+    )]
+    if number.fract() == 0.0 && number.abs() < 9.0e15 {
+        return Raw::from(number as i64);
+    }
+    Raw::of(&number)
 }
 
 /// What a client has to declare before it may be asked, as `requiredCapabilities` of an error.

@@ -241,7 +241,14 @@ impl Server {
                 "this session watches {most} resources already"
             )));
         }
-        self.service.watch(&uri, context).await?;
+        let watched = self.service.watch(&uri, context);
+        match tokio::time::timeout(self.limits().answer, watched).await {
+            Ok(watched) => watched?,
+            Err(_) => {
+                let message = "the server did not decide in time whether this may be watched";
+                return Err(RpcError::new(error::INTERNAL_ERROR, message));
+            }
+        }
         mailbox.filter(|filter| filter.uris.insert(uri));
         Ok(Object::new())
     }

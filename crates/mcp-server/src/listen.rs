@@ -59,7 +59,15 @@ impl Server {
         let wanted = request.params.object("notifications").ok_or_else(|| {
             RpcError::invalid_params("`subscriptions/listen` without the object `notifications`")
         })?;
-        let filter = self.accept(&wanted, context, caller).await?;
+        let accepted =
+            tokio::time::timeout(self.limits().answer, self.accept(&wanted, context, caller));
+        let filter = match accepted.await {
+            Ok(filter) => filter?,
+            Err(_) => {
+                let message = "the server did not decide in time what may be listened to";
+                return Err(RpcError::new(error::INTERNAL_ERROR, message));
+            }
+        };
         let uris = filter.uris.clone();
         let acknowledged = Object::new().with("notifications", spell_filter(&filter));
         let mailbox = self.notifier.open(filter);
@@ -71,7 +79,7 @@ impl Server {
             .map(|connection| connection.silent.clone())
             .unwrap_or_default();
         let outcome = tokio::select! {
-            outcome = self.tell(&mailbox, acknowledged, &id, caller) => outcome,
+            outcome = self.tell(&mailbox, acknowledged, context, &id, caller) => outcome,
             () = caller.cancelled.cancelled() => Ok(()),
             () = self.closing.cancelled() => Ok(()),
             () = silent.cancelled() => Ok(()),
@@ -88,6 +96,7 @@ impl Server {
         &self,
         mailbox: &Mailbox,
         acknowledged: Object,
+        context: &Context,
         id: &Raw,
         caller: &Caller,
     ) -> Result<(), RpcError> {
@@ -110,7 +119,14 @@ impl Server {
             }
             next = loop {
                 let note = mailbox.next().await;
-                if let Some(notification) = self.spell_note(&note, Era::Modern) {
+                let spelled = match &note {
+                    Note::Task(id) if self.offer().keeps_tasks => {
+                        let state = self.service.task_state(id, context).await;
+                        state.map(|state| Notification::new(method::TASK_CHANGED, state))
+                    }
+                    note => self.spell_note(note, Era::Modern),
+                };
+                if let Some(notification) = spelled {
                     break notification;
                 }
             };
@@ -143,11 +159,16 @@ impl Server {
             }
         }
         if offer.tasks() && context.takes_tasks() {
-            filter.tasks = self
-                .strings(wanted, "taskIds")?
-                .into_iter()
-                .filter(|id| self.sees_task(id, caller))
-                .collect();
+            for id in self.strings(wanted, "taskIds")? {
+                let is_seen = if offer.keeps_tasks {
+                    self.service.task_state(&id, context).await.is_some()
+                } else {
+                    self.sees_task(&id, caller)
+                };
+                if is_seen {
+                    filter.tasks.insert(id);
+                }
+            }
         }
         Ok(filter)
     }

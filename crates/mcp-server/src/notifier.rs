@@ -125,7 +125,9 @@ impl Notifier {
         self.post(&Note::ElicitationDone(elicitation_id.to_owned()));
     }
 
-    pub(crate) fn task_changed(&self, id: &str) {
+    /// A task changed that the service keeps itself; those who listen to it hear of it. Tasks that the crate keeps
+    /// announce themselves.
+    pub fn task_changed(&self, id: &str) {
         self.post(&Note::Task(id.to_owned()));
     }
 

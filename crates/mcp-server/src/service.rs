@@ -47,6 +47,13 @@ pub trait Service: Send + Sync + 'static {
         Ok(())
     }
 
+    /// The state of a task that the service keeps itself ([`Offer::keeps_tasks`]), for a client that listens to it: the
+    /// params of `notifications/tasks`. `None` when it is unknown, or not for this client.
+    async fn task_state(&self, id: &str, context: &Context) -> Option<Object> {
+        let _unused = (id, context);
+        None
+    }
+
     /// Nobody watches a resource any more.
     async fn unwatch(&self, uri: &str) {
         let _unused = uri;

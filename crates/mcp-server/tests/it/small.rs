@@ -24,6 +24,10 @@ impl Service for Small {
         Arc::clone(&self.offer)
     }
 
+    async fn task_state(&self, id: &str, _context: &Context) -> Option<Object> {
+        (id == "own").then(|| Object::new().with("taskId", id).with("status", "working"))
+    }
+
     async fn handle(&self, incoming: Incoming, _context: Context) -> Result<Reply, RpcError> {
         match incoming.method.as_str() {
             "tools/call" => {
@@ -198,4 +202,8 @@ async fn a_service_that_keeps_its_own_tasks_is_asked_about_them() {
     let (answers, _) = talk(change, &[modern("tasks/get", &json!({"taskId": "own"}))]).await;
     assert_eq!(answers[0]["result"]["resultType"], "task");
     assert_eq!(answers[0]["result"]["taskId"], "own");
+    let wanted = json!({"notifications": {"taskIds": ["own", "of somebody else"]}});
+    let (answers, _) = talk(change, &[modern("subscriptions/listen", &wanted)]).await;
+    let accepted = &answers[0]["params"]["notifications"];
+    assert_eq!(accepted, &json!({"taskIds": ["own"]}));
 }

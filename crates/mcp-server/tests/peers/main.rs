@@ -9,17 +9,10 @@ use std::sync::Arc;
 
 use mcp_server::http::{Http, HttpConfig, Listener};
 use mcp_server::{Config, Notifier, Sealer, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::mcp::{CommandLine, conformance};
 use testkit::peers::mcp::Client;
 use tokio_util::sync::CancellationToken;
-
-const CLIENTS: [(Client, &str); 4] = [
-    (Client::TypeScriptV1, "legacy"),
-    (Client::TypeScriptV2, "modern"),
-    (Client::Python, "modern"),
-    (Client::PythonLegacy, "legacy"),
-];
 
 /// The fixture over HTTP until `run` returns.
 fn with_url(run: impl FnOnce(&str)) {
@@ -79,52 +72,71 @@ fn the_conformance_suite_of_2026_07_28_finds_nothing() {
     });
 }
 
-fn check(call: impl Fn(Client, &str, serde_json::Value) -> serde_json::Value) {
-    for (client, era) in CLIENTS {
-        let seen = call(client, "test_simple_text", json!({}));
-        assert_eq!(seen["era"], era, "{client:?}");
-        assert_eq!(
-            seen["result"]["content"][0]["text"],
-            "This is a simple text response for testing."
-        );
-        let has = |list: &str, name: &str| {
-            seen[list]
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(|listed| listed == name)
-        };
-        assert!(
-            has("tools", "greet") && has("prompts", "test_simple_prompt"),
-            "{client:?}: {seen}"
-        );
-        let seen = call(client, "test_tool_with_progress", json!({}));
-        let progress = seen["progress"].as_array().unwrap().iter();
-        let progress: Vec<_> = progress.filter_map(serde_json::Value::as_f64).collect();
-        assert_eq!(progress, [0.0, 50.0, 100.0], "{client:?}");
-        let seen = call(client, "test_streaming_elicitation", json!({}));
-        assert_eq!(
-            seen["questions"].as_array().map(Vec::len),
-            Some(1),
-            "{client:?}: {seen}"
-        );
-        let text = seen["result"]["content"][0]["text"]
-            .as_str()
-            .unwrap_or_default();
-        assert!(
-            text.contains("action=accept") && text.contains("true"),
-            "{client:?}: {seen}"
-        );
-    }
+/// Serves one client over HTTP and over stdio: a plain call, progress, a question.
+fn check(client: Client, era: &str) {
+    with_url(|url| {
+        let over_http = |tool: &str| client.call_url(url, tool, &json!({}));
+        let server = stdio();
+        let over_stdio = |tool: &str| client.call(&server, tool, &json!({}));
+        for (transport, call) in [
+            ("http", &over_http as &dyn Fn(&str) -> Value),
+            ("stdio", &over_stdio),
+        ] {
+            check_calls(&format!("{client:?} over {transport}"), era, call);
+        }
+    });
+}
+
+fn check_calls(who: &str, era: &str, call: &dyn Fn(&str) -> Value) {
+    let seen = call("test_simple_text");
+    assert_eq!(seen["era"], era, "{who}");
+    assert_eq!(
+        seen["result"]["content"][0]["text"],
+        "This is a simple text response for testing."
+    );
+    let has = |list: &str, name: &str| {
+        let listed = seen[list].as_array();
+        listed.is_some_and(|listed| listed.iter().any(|listed| listed == name))
+    };
+    assert!(
+        has("tools", "greet") && has("prompts", "test_simple_prompt"),
+        "{who}: {seen}"
+    );
+    let seen = call("test_tool_with_progress");
+    let progress = seen["progress"].as_array().unwrap().iter();
+    let progress: Vec<_> = progress.filter_map(Value::as_f64).collect();
+    assert_eq!(progress, [0.0, 50.0, 100.0], "{who}");
+    let seen = call("test_streaming_elicitation");
+    assert_eq!(
+        seen["questions"].as_array().map(Vec::len),
+        Some(1),
+        "{who}: {seen}"
+    );
+    let text = seen["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        text.contains("action=accept") && text.contains("true"),
+        "{who}: {seen}"
+    );
 }
 
 #[test]
-fn clients_on_the_official_sdks_are_served_over_http() {
-    with_url(|url| check(|client, tool, arguments| client.call_url(url, tool, &arguments)));
+fn the_first_typescript_sdk_is_served() {
+    check(Client::TypeScriptV1, "legacy");
 }
 
 #[test]
-fn clients_on_the_official_sdks_are_served_over_stdio() {
-    let server = stdio();
-    check(|client, tool, arguments| client.call(&server, tool, &arguments));
+fn the_second_typescript_sdk_is_served() {
+    check(Client::TypeScriptV2, "modern");
+}
+
+#[test]
+fn the_python_sdk_is_served() {
+    check(Client::Python, "modern");
+}
+
+#[test]
+fn the_python_sdk_without_a_probe_is_served() {
+    check(Client::PythonLegacy, "legacy");
 }
