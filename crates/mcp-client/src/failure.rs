@@ -131,7 +131,7 @@ impl fmt::Display for Failure {
                 )?;
             }
             FailureKind::Refused { why, .. } => {
-                write!(f, "not sent: {}", Untrusted::new(why).for_terminal())?
+                write!(f, "not sent: {}", Untrusted::new(why).for_terminal())?;
             }
         }
         write!(

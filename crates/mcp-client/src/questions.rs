@@ -120,7 +120,7 @@ pub(crate) async fn visit(
         while !waiting.is_empty() {
             match events.recv().await {
                 Ok(Event::ElicitationComplete { elicitation_id }) => {
-                    waiting.retain(|id| *id != elicitation_id)
+                    waiting.retain(|id| *id != elicitation_id);
                 }
                 Ok(Event::Closed { .. })
                 | Err(tokio::sync::broadcast::error::RecvError::Closed) => return,

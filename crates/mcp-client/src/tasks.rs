@@ -188,6 +188,7 @@ impl Watched<'_> {
             .map_err(|error| self.inner.unreadable(&error.reason))
     }
 
+    #[expect(clippy::result_large_err, reason = "it is what every request ends in")]
     fn result_of(&self, task: &Task) -> Result<Object, Failure> {
         let result = task
             .result()

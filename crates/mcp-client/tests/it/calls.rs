@@ -87,7 +87,7 @@ async fn progress_keeps_a_call_alive_up_to_its_maximum_and_is_passed_on() {
     let lively = CallOptions {
         idle: Some(SECOND),
         on_progress: Some(Arc::new(move |progress| {
-            keep.lock().unwrap().push(progress.progress)
+            keep.lock().unwrap().push(progress.progress);
         })),
         ..options()
     };

@@ -11,11 +11,14 @@ use testkit::mcp::{Behaviour, Chaos, HttpChaos, Reply};
 use crate::http_setup::{http_spec, reach};
 use crate::setup::{object, options};
 
+/// A status, its challenges, and what had been sent.
+type Told = (u16, Vec<String>, Option<String>);
+
 /// Has the next token after each challenge.
 #[derive(Default)]
 struct Tokens {
     number: Mutex<u32>,
-    told: Mutex<Vec<(u16, Vec<String>, Option<String>)>>,
+    told: Mutex<Vec<Told>>,
     refuses: bool,
 }
 

@@ -413,28 +413,3 @@ async fn a_server_without_a_back_channel_is_asked_for_it_once() {
         .await
         .unwrap();
 }
-
-#[tokio::test]
-async fn a_batch_is_read_message_by_message() {
-    let batch = r#"[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}},{"jsonrpc":"2.0","id":"ID","result":{"content":[]}},7]"#;
-    for id in ["2", "3"] {
-        let body = batch.replace("\"ID\"", id);
-        let server = Chaos::new()
-            .legacy_revisions(&["2025-03-26"])
-            .on(
-                "ping",
-                Behaviour::Http(Reply::status(200).body("application/json", body)),
-            )
-            .http();
-        let connection = connected(&server).await;
-        let mut events = connection.events();
-        let answered = connection.ping(&options()).await;
-        // Whichever id it had: the batch holds an answer to it, or to nobody.
-        let sent = server.received().of_method("ping")[0].message["id"].to_string();
-        assert_eq!(answered.is_ok(), sent == id, "{answered:?}");
-        assert!(matches!(
-            events.recv().await.unwrap(),
-            Event::Log { .. } | Event::Noise { .. }
-        ));
-    }
-}

@@ -1,4 +1,5 @@
 //! The client against servers that misbehave as a test says.
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
 
 mod auth_discovery;
 mod auth_identity;
@@ -15,6 +16,7 @@ mod http_old_sse;
 mod http_requests;
 mod http_sessions;
 mod http_setup;
+mod http_streams;
 mod lists;
 mod matrix;
 mod processes;
