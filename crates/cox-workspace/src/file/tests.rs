@@ -35,6 +35,7 @@ impl World {
     }
 }
 
+#[cfg(not(target_os = "macos"))]
 #[test]
 fn a_fifo_is_refused_without_waiting() {
     let world = world();
