@@ -100,7 +100,10 @@ fn read_error(error: &RpcError, tried: Revision) -> Discovered {
 
 /// The legacy handshake.
 pub(crate) async fn initialize(inner: &Arc<Inner>) -> Result<Agreed, Failure> {
-    inner.speak(Revision::NEWEST_LEGACY);
+    // While a session is begun anew, others still speak what was agreed on.
+    if inner.revision().era() == Era::Modern {
+        inner.speak(Revision::NEWEST_LEGACY);
+    }
     let params = Object::new()
         .with("protocolVersion", Revision::NEWEST_LEGACY.as_str())
         .with(

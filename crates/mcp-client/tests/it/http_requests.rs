@@ -353,10 +353,14 @@ async fn a_redirect_to_another_origin_or_in_circles_is_not_followed() {
         "{failure}"
     );
     // It would lose the body.
-    let failure = call(tool(Behaviour::Http(Reply::redirect(302, "/mcp"))))
-        .await
-        .unwrap_err();
+    let page = Reply::redirect(302, "https://example.com/login?token=secret");
+    let failure = call(tool(Behaviour::Http(page))).await.unwrap_err();
     assert_eq!(broken(&failure), (Delivery::NotSent, Cause::Status(302)));
+    let said = failure.to_string();
+    assert!(
+        said.contains("redirects to https://example.com/login, which is not followed"),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -434,4 +438,16 @@ async fn questions_come_in_rounds_and_closing_the_stream_behind_one_cancels_noth
     assert!(received.of_kind("closed").is_empty());
     let second: &Value = &received.of_method("tools/call")[1].message;
     assert!(second["params"]["requestState"].is_string());
+}
+
+#[tokio::test]
+async fn a_server_without_tls_behind_https_is_not_sent_anything() {
+    let url = serve_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()).await;
+    let url = url.replace("http://", "https://");
+    let failure = connect(spec_of(reach(&url)), None).await.err().unwrap();
+    assert_eq!(broken(&failure), (Delivery::NotSent, Cause::Start));
+    assert!(
+        failure.to_string().contains("it cannot be connected to"),
+        "{failure}"
+    );
 }

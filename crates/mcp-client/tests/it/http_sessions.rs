@@ -413,3 +413,25 @@ async fn a_server_without_a_back_channel_is_asked_for_it_once() {
         .await
         .unwrap();
 }
+
+#[tokio::test]
+async fn while_a_session_is_begun_anew_others_speak_what_was_agreed() {
+    let server = Chaos::new()
+        .legacy_revisions(&["2025-06-18"])
+        .sessions_of(1)
+        .tool_with(tool(SAFE), Behaviour::Answer)
+        .on_nth("initialize", 2, Behaviour::Http(Reply::status(503)))
+        .http();
+    let connection = connected(&server).await;
+    for _ in 0..3 {
+        // The second is not: its new session is refused once.
+        let _answered = connection.call_tool("x", object("{}"), &options()).await;
+    }
+    let received = server.received();
+    let calls = received.of_method("tools/call");
+    assert!(calls.len() >= 3);
+    for call in calls {
+        assert_eq!(call.headers["mcp-protocol-version"], "2025-06-18");
+    }
+    assert_eq!(received.of_method("initialize").len(), 3);
+}

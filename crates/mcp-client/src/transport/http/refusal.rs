@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_wire::{Frame, Id, RpcError};
-use reqwest::header::WWW_AUTHENTICATE;
+use reqwest::header::{LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Response, StatusCode};
 
 use super::body;
@@ -24,6 +24,8 @@ pub(crate) struct Refusal {
     /// The JSON-RPC error in the body, and the id of the request that it names.
     pub error: Option<(RpcError, Option<Id>)>,
     challenges: bool,
+    /// Where it redirects to, without a query.
+    location: Option<String>,
     head: String,
 }
 
@@ -32,6 +34,10 @@ impl Refusal {
     pub(crate) async fn read(mut response: Response, limit: usize) -> Self {
         let status = response.status();
         let challenges = response.headers().contains_key(WWW_AUTHENTICATE);
+        let location = response.headers().get(LOCATION);
+        let location = location
+            .and_then(|value| value.to_str().ok())
+            .map(without_query);
         let reading = body::whole(&mut response, limit.min(MAX_BODY));
         let bytes = match tokio::time::timeout(PATIENCE, reading).await {
             Ok(Ok(bytes)) => bytes,
@@ -51,6 +57,7 @@ impl Refusal {
             status,
             error,
             challenges,
+            location,
             head: quoted(&bytes),
         }
     }
@@ -77,6 +84,10 @@ impl Refusal {
         };
         let words = match &self.error {
             Some((error, _)) => format!(": {error}"),
+            None if self.status.is_redirection() => match &self.location {
+                Some(place) => format!(": it redirects to {place}, which is not followed"),
+                None => String::new(),
+            },
             None if self.head.is_empty() => String::new(),
             None => format!(": {}", self.head),
         };
@@ -97,6 +108,11 @@ impl Refusal {
             format!("HTTP {}{words}{hint}", self.status),
         )
     }
+}
+
+fn without_query(place: &str) -> String {
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    place.chars().take(QUOTED).collect()
 }
 
 /// The beginning of a body that is no answer, in one line.
