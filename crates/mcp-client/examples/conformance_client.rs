@@ -8,6 +8,7 @@
     reason = "a program of its own, run by the suite"
 )]
 
+#[path = "conformance_client/sign_in.rs"]
 mod sign_in;
 
 use std::process::ExitCode;

@@ -40,4 +40,6 @@ pub use oauth::OAuth;
 pub use record::{Client, Record, Tokens};
 pub use secret::Secret;
 pub use sign_in::{Opened, SignIn, UrlToOpen};
+#[cfg(feature = "keyring")]
+pub use store::KeyringStore;
 pub use store::{FileStore, MemoryStore, TokenStore, Version};

@@ -43,8 +43,8 @@ pub enum AuthError {
     /// Nobody answered, or with a server error. Another try may help.
     #[error("{0}")]
     Unreachable(String),
-    /// Another process is renewing or asking, for longer than one waits.
-    #[error("another process has been renewing the credentials of `{server}` for more than {} s", waited.as_secs())]
+    /// Another call or process is renewing or asking a person, for longer than one waits.
+    #[error("the credentials of `{server}` are being got by another call or process; waited {} s for it", waited.as_secs_f64())]
     Busy {
         /// The server's configured name.
         server: String,

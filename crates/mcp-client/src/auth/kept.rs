@@ -82,17 +82,17 @@ pub(crate) async fn lock(config: &OAuthConfig) -> Result<Lock, AuthError> {
             return Ok(lock);
         }
         if Instant::now() >= until {
-            return Err(busy(config));
+            return Err(busy(config, config.deadlines.lock));
         }
         tokio::time::sleep(TRY_AGAIN).await;
     }
 }
 
 /// Somebody else has been at it for too long.
-pub(crate) fn busy(config: &OAuthConfig) -> AuthError {
+pub(crate) fn busy(config: &OAuthConfig, waited: Duration) -> AuthError {
     AuthError::Busy {
         server: config.name.clone(),
-        waited: config.deadlines.lock,
+        waited,
     }
 }
 

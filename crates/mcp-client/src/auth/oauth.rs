@@ -102,7 +102,7 @@ impl OAuth {
     /// [`AuthError`]; another try helps where [`AuthError::may_pass`] says so.
     pub async fn sign_in(&self) -> Result<(), AuthError> {
         let inner = &self.inner;
-        let _flight = inner.enter().await?;
+        let _flight = inner.enter(inner.config.deadlines.sign_in).await?;
         let lock = kept::lock(&inner.config).await?;
         let kept = inner.load().await?;
         let found = inner.discover(&Challenge::default(), &kept).await?;
@@ -124,13 +124,13 @@ impl OAuth {
     /// [`AuthError::Store`] or [`AuthError::Busy`].
     pub async fn sign_out(&self) -> Result<(), AuthError> {
         let inner = &self.inner;
-        let _flight = inner.enter().await?;
+        let _flight = inner.enter(inner.config.deadlines.sign_in).await?;
         let _lock = kept::lock(&inner.config).await?;
         inner.with(|state| *state = State::default());
         let kept = kept::load(&inner.config).await?;
         match kept::swap(&inner.config, kept.version, None).await? {
             Ok(_none) => Ok(()),
-            Err(()) => Err(kept::busy(&inner.config)),
+            Err(()) => Err(kept::busy(&inner.config, Duration::ZERO)),
         }
     }
 
@@ -179,7 +179,7 @@ impl OAuth {
             return Ok(false);
         }
         let inner = &self.inner;
-        let _flight = inner.enter().await?;
+        let _flight = inner.enter(inner.config.deadlines.sign_in).await?;
         if inner.has_other_than(sent).await? {
             return Ok(true);
         }
@@ -236,12 +236,14 @@ impl Inner {
         Ok(true)
     }
 
-    /// Waits until nobody else in this process gets tokens.
-    async fn enter(&self) -> Result<tokio::sync::OwnedMutexGuard<()>, AuthError> {
+    /// Waits until nobody else in this process gets tokens: a refresh, as long as one waits for a lock; what may end in a
+    /// sign-in, as long as a person may take as well.
+    async fn enter(&self, more: Duration) -> Result<tokio::sync::OwnedMutexGuard<()>, AuthError> {
+        let limit = self.config.deadlines.lock + more;
         let flight = Arc::clone(&self.flight).lock_owned();
-        tokio::time::timeout(self.config.deadlines.lock, flight)
+        tokio::time::timeout(limit, flight)
             .await
-            .map_err(|_elapsed| kept::busy(&self.config))
+            .map_err(|_elapsed| kept::busy(&self.config, limit))
     }
 
     /// Says whether there are tokens by now that were not sent.

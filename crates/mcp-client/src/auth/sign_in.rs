@@ -45,7 +45,7 @@ pub struct UrlToOpen {
     pub server: String,
     /// Where the person signs in: `https`, or `http` on this machine. It holds no credential, and is good for one sign-in.
     pub url: Url,
-    /// Who asks, as its metadata says.
+    /// Who asks, as its metadata says. This and what follows are text of the server, cut and safe to print.
     pub issuer: String,
     /// What the tokens will be for.
     pub resource: String,

@@ -1,11 +1,15 @@
 //! Where records are kept: in memory, in files, or where a product wants them.
 
 mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use file::FileStore;
+#[cfg(feature = "keyring")]
+pub use keyring::KeyringStore;
 
 use super::record::Record;
 use super::secret::sha256;

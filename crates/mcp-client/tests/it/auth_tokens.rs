@@ -64,6 +64,23 @@ async fn refresh_12_parallel_1_redemption() {
 }
 
 #[tokio::test]
+async fn parallel_calls_of_several_processes_ask_a_person_once() {
+    let server = Arc::new(FakeOAuth::start(Rules {
+        token_delay: Duration::from_millis(100),
+        ..Rules::default()
+    }));
+    let client = client(&server);
+    let processes: Vec<OAuth> = (0..2).map(|_| other_process(&server, &client)).collect();
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..6 {
+        let (oauth, server) = (processes[task % 2].clone(), Arc::clone(&server));
+        tasks.spawn(async move { call(&oauth, &server).await });
+    }
+    assert_eq!(tasks.join_all().await, vec![Ok(200); 6]);
+    assert_eq!(client.browser.sign_ins(), 1);
+}
+
+#[tokio::test]
 async fn a_token_is_renewed_before_it_ends_and_used_when_that_fails() {
     let server = FakeOAuth::start(Rules {
         expires_in: Some(1_000),
@@ -268,7 +285,7 @@ async fn another_process_that_renews_too_long_is_named() {
     assert!(held.is_some());
     let error = call(&client.oauth, &server).await.unwrap_err();
     assert!(
-        error.contains("another process has been renewing the credentials of `fake`"),
+        error.contains("the credentials of `fake` are being got by another call or process"),
         "{error}"
     );
     drop(held);
@@ -301,7 +318,7 @@ async fn a_lock_holds_against_another_process_and_ends_with_it() {
     testkit::wait_until("the lock", Duration::from_secs(20), || held.exists());
     server.end_access_tokens();
     let error = call(&client.oauth, &server).await.unwrap_err();
-    assert!(error.contains("another process"), "{error}");
+    assert!(error.contains("another call or process"), "{error}");
     assert_eq!(other.end(Duration::ZERO).await, Vec::<i32>::new());
     assert_eq!(call(&client.oauth, &server).await, Ok(200));
     assert_eq!(refreshes(&server), 1);

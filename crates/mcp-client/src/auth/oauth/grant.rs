@@ -129,8 +129,8 @@ impl Inner {
             server: self.config.name.clone(),
             url: request.url.clone(),
             issuer: issuer.clone(),
-            resource: found.resource.clone(),
-            scopes: scopes.to_vec(),
+            resource: said(&found.resource),
+            scopes: scopes.iter().map(|scope| said(scope)).collect(),
         };
         let not_signed_in = |why: String| {
             Err(AuthError::NotSignedIn {

@@ -1,6 +1,7 @@
 //! New tokens for a refresh token: one at a time, on the disk before they are used.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::super::challenge::Challenge;
 use super::super::client;
@@ -14,7 +15,7 @@ use super::{IN_A_ROW, Inner};
 impl Inner {
     /// Renews tokens that are about to end. Returns those of whoever was faster; `None` when none are left.
     pub(super) async fn renew(self: &Arc<Self>, old: &Tokens) -> Result<Option<Tokens>, AuthError> {
-        let _flight = self.enter().await?;
+        let _flight = self.enter(Duration::ZERO).await?;
         if let Some(others) = self.instead_of(old).await? {
             return Ok(others);
         }

@@ -66,15 +66,20 @@ impl FileStore {
         private().create(true).open(self.path(key, ending))
     }
 
+    /// Takes the lock on replacing. Others hold it for the moment of their own replacement only.
+    pub(super) fn hold_swap(&self, key: &str) -> io::Result<File> {
+        let swap = self.lock_file(key, "swap")?;
+        swap.lock()?;
+        Ok(swap)
+    }
+
     fn replace(
         &self,
         key: &str,
         was: Option<&Version>,
         new: Option<&Record>,
     ) -> io::Result<Result<Option<Version>, ()>> {
-        let swap = self.lock_file(key, "swap")?;
-        // Held by others only for the moment of their own replacement.
-        swap.lock()?;
+        let _swap = self.hold_swap(key)?;
         let path = self.path(key, "json");
         let is = read(&path)?.map(|written| Version::of(&written));
         if is.as_ref() != was {

@@ -59,6 +59,61 @@ fn a_store_compares_and_swaps_and_locks() {
     check(&FileStore::new(home.path().join("deep/tokens")));
 }
 
+/// What `secret-tool` does, with a folder for a keyring: attributes by argument, the secret by its input.
+#[cfg(all(feature = "keyring", unix))]
+const SECRET_TOOL: &str = r#"#!/bin/sh
+verb=$1; shift
+case $1 in --label=*) shift;; esac
+[ "$1 $2 $3" = "service test key" ] || { echo "bad attributes: $*" >&2; exit 2; }
+case $verb in
+  store) cat > "$KEYRING/$4";;
+  lookup) [ -e "$KEYRING/$4" ] || exit 1; cat "$KEYRING/$4";;
+  clear) [ -e "$KEYRING/$4" ] || exit 1; rm "$KEYRING/$4";;
+esac
+"#;
+
+#[cfg(all(feature = "keyring", unix))]
+#[tokio::test]
+async fn a_keyring_is_a_store_and_keeps_no_secret_in_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = testkit::TempHome::new();
+    let tool = home.write("bin/secret-tool", SECRET_TOOL);
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir(home.path().join("keyring")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let env = child_process::Env::empty()
+        .set("PATH", &path)
+        .set("KEYRING", home.path().join("keyring"));
+    let locks = home.path().join("locks");
+    let store = KeyringStore::new("test", env, &locks);
+    let used = store.clone();
+    tokio::task::spawn_blocking(move || check(&used))
+        .await
+        .unwrap();
+    let endings = std::fs::read_dir(&locks).unwrap();
+    let mut endings = endings.map(|file| {
+        file.unwrap()
+            .path()
+            .extension()
+            .map(std::ffi::OsStr::to_owned)
+    });
+    assert!(endings.all(|ending| ending.is_some_and(|ending| ending != "json")));
+
+    let closed = KeyringStore::new(
+        "other",
+        child_process::Env::empty().set("PATH", &path),
+        &locks,
+    );
+    let error = tokio::task::spawn_blocking(move || closed.load("k"))
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert!(
+        error.contains("ended with Code(2): bad attributes"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_torn_file_is_no_record_and_can_be_replaced() {
     let home = testkit::TempHome::new();
