@@ -1,5 +1,5 @@
-use super::{ApprovalPolicy, Decision, Grants, Judge, Mode, Risk, RuleSet, Subject, Target, Why};
-use crate::{Anchors, PathTarget, RuleSource, segments};
+use super::{ApprovalPolicy, Decision, Grants, Judge, Mode, Risk, RuleSet, Subject, Why};
+use crate::{Anchors, PathTarget, RuleSource, Target, segments};
 
 fn anchors() -> Anchors {
     Anchors {
@@ -235,5 +235,56 @@ fn words_of_commands_are_read_from_the_folder_in_which_they_start() {
     assert_eq!(
         judge.judge(&command("rm locked/y")).decision,
         Decision::Deny
+    );
+}
+
+/// Checks what becomes of each part of a line that only the second reading tells whole.
+fn check_parts(deny: &str, line: &str, expect: &[(&str, Decision)]) {
+    let source = |text: &str| RuleSource {
+        text: text.into(),
+        origin: "test".into(),
+    };
+    let judge = Judge {
+        rules: RuleSet::compile(
+            vec![source(deny)],
+            Vec::new(),
+            vec![source("Bash(make:*)")],
+            &anchors(),
+        )
+        .unwrap(),
+        mode: Mode::Default,
+        policy: ApprovalPolicy::OnRequest,
+        grants: Grants::default(),
+        sandboxed: true,
+    };
+    let verdict = judge.judge(&command(line));
+    let found: Vec<_> = verdict
+        .parts
+        .iter()
+        .map(|part| (part.text.as_str(), part.decision))
+        .collect();
+    assert_eq!(found, expect, "{line}");
+    assert_eq!(verdict.decision, Decision::Deny, "{line}");
+}
+
+#[test]
+fn a_rule_is_shown_on_the_command_that_it_is_about() {
+    use Decision::{Allow, Ask, Deny};
+    let deny = "Bash(git push:*)";
+    check_parts(
+        deny,
+        "make; git push > log; ls",
+        &[
+            ("make", Allow),
+            ("git push", Deny),
+            ("log", Ask),
+            ("ls", Allow),
+        ],
+    );
+    // Nobody knows which of them hides it.
+    check_parts(
+        deny,
+        "make > 'log; git push'; ls",
+        &[("make", Deny), ("log; git push", Ask), ("ls", Deny)],
     );
 }

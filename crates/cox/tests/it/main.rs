@@ -12,6 +12,7 @@ mod demo;
 mod harness;
 mod kill;
 mod mcp;
+mod no_process_left;
 mod permissions;
 mod providers;
 mod run;

@@ -170,11 +170,11 @@ async fn a_command_that_is_ended_is_asked_first() {
                     "ready\nbye\n",
                 ),
                 (
-                    "(trap 'echo bye; exit' TERM; echo ready; while :; do read -t 0.01 <> <(:); done) & trap 'wait; exit' TERM; wait",
+                    "trap 'wait; exit' TERM; (trap 'echo bye; exit' TERM; echo ready; while :; do read -t 0.01 <> <(:); done) & wait",
                     "ready\nbye\n",
                 ),
                 (
-                    "setsid bash -c 'trap \"echo bye; exit\" TERM; echo ready; while :; do read -t 0.01 <> <(:); done' & trap : TERM; wait; wait",
+                    "trap : TERM; setsid bash -c 'trap \"echo bye; exit\" TERM; echo ready; while :; do read -t 0.01 <> <(:); done' & wait; wait",
                     "ready\nbye\n",
                 ),
                 ("echo ready; exec sleep 1000", "ready\n"),
