@@ -111,11 +111,11 @@ async fn a_token_is_renewed_before_it_ends_and_used_when_that_fails() {
 async fn a_cancelled_call_loses_no_token() {
     let server = FakeOAuth::start(Rules {
         expires_in: Some(1_000),
-        token_delay: Duration::from_millis(300),
         ..Rules::default()
     });
     let client = client(&server);
     assert_eq!(call(&client.oauth, &server).await, Ok(200));
+    server.change(|rules| rules.token_delay = Duration::from_secs(1));
     client.clock.fetch_add(990, Ordering::SeqCst);
     {
         let mut header = std::pin::pin!(client.oauth.header());
@@ -160,7 +160,7 @@ async fn a_rejected_refresh_token_is_removed_only_if_it_is_still_the_one() {
 
     // Rejected, while another process has signed in meanwhile without the lock.
     store.swap("fake", version.as_ref(), old.as_ref()).unwrap();
-    server.change(|rules| rules.token_delay = Duration::from_millis(300));
+    server.change(|rules| rules.token_delay = Duration::from_secs(1));
     let seen = refreshes(&server);
     let other = other_process(&server, &client);
     let header = tokio::spawn({
