@@ -89,7 +89,10 @@ async fn slow(steps: u64, context: &RequestContext<RoleServer>) -> CallToolRespo
             let progress = ProgressNotificationParam::new(token.clone(), step as f64);
             drop(context.peer.notify_progress(progress).await);
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::select! {
+            () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {}
+            () = context.ct.cancelled() => break,
+        }
     }
     said("done")
 }

@@ -5,7 +5,7 @@ use mcp_wire::Era::{self, Legacy, Modern};
 use testkit::peers::mcp::Server;
 use tokio::task::JoinSet;
 
-use crate::setup::{asks, call, connected, legacy, look, sdk_calls, url};
+use crate::setup::{asks, call, cancels, connected, legacy, look, sdk_calls, url};
 
 async fn see(spec: ServerSpec, era: Era, can_ask: bool) {
     let (connection, person) = connected(spec).await;
@@ -14,6 +14,7 @@ async fn see(spec: ServerSpec, era: Era, can_ask: bool) {
     if can_ask {
         asks(&connection, &person).await;
     }
+    cancels(&connection).await;
     assert_eq!(connection.close().await, Vec::<i32>::new());
 }
 

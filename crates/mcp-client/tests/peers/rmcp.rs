@@ -7,7 +7,9 @@ use mcp_wire::Era::{Legacy, Modern};
 use serde_json::{Value, json};
 use testkit::mcp::CommandLine;
 
-use crate::setup::{asks, call, close, connected, example, legacy, look, program, sdk_calls, url};
+use crate::setup::{
+    asks, call, cancels, close, connected, example, legacy, look, program, sdk_calls, url,
+};
 
 fn server() -> CommandLine {
     example("rmcp_server").arg("stdio")
@@ -27,6 +29,7 @@ async fn a_server_on_the_rust_sdk_answers_asks_and_reports_in_both_eras() {
         let slow = call("slow", r#"{"steps":3}"#, "done");
         look(&connection, era, &sdk_calls(), Some(slow)).await;
         asks(&connection, &person).await;
+        cancels(&connection).await;
         close(&connection, &mark).await;
     }
 }
@@ -69,6 +72,7 @@ async fn a_server_on_the_rust_sdk_answers_asks_and_reports_over_http() {
         let slow = call("slow", r#"{"steps":3}"#, "done");
         look(&connection, era, &sdk_calls(), Some(slow)).await;
         asks(&connection, &person).await;
+        cancels(&connection).await;
         connection.close().await;
     }
 }

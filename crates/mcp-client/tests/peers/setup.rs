@@ -9,7 +9,8 @@ use child_process::{Env, Program};
 use mcp_client::call::Progress;
 use mcp_client::server::HttpReach;
 use mcp_client::{
-    Abilities, Ask, Asked, CallOptions, Connection, Reach, ServerSpec, Verdict, connect,
+    Abilities, Ask, Asked, CallOptions, Cause, Connection, FailureKind, Reach, ServerSpec, Verdict,
+    connect,
 };
 use mcp_wire::{Answer, Era, Implementation, Object, Raw};
 use testkit::mcp::CommandLine;
@@ -196,6 +197,33 @@ pub(crate) async fn asks(connection: &Connection, person: &Person) {
         format!("{:?}", asked[0].question).contains("sure?"),
         "{name}"
     );
+}
+
+/// Cancels a call in its middle: it ends at once, and the next one is answered.
+pub(crate) async fn cancels(connection: &Connection) {
+    let name = connection.label().name;
+    let mut options = CallOptions::default();
+    let cancelled = options.cancelled.clone();
+    options.on_progress = Some(Arc::new(move |_| cancelled.cancel()));
+    let steps = object(r#"{"steps":2000}"#);
+    let failure = connection
+        .call_tool("slow", steps, &options)
+        .await
+        .unwrap_err();
+    let is_cancelled = matches!(
+        failure.kind,
+        FailureKind::NoAnswer {
+            cause: Cause::Cancelled,
+            ..
+        }
+    );
+    assert!(is_cancelled, "{name}: {failure}");
+    let text = object(r#"{"text":"still there"}"#);
+    let result = connection
+        .call_tool("echo", text, &CallOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(result.joined_text(), "still there", "{name}");
 }
 
 /// Connects with somebody to ask.

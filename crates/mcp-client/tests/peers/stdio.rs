@@ -6,15 +6,20 @@ use testkit::TempHome;
 use testkit::peers::mcp::{self, Server};
 use tokio::task::JoinSet;
 
-use crate::setup::{Call, asks, call, close, connected, legacy, look, object, program, sdk_calls};
+use crate::setup::{
+    Call, asks, call, cancels, close, connected, legacy, look, object, program, sdk_calls,
+};
 
-/// Connects, looks and closes.
+/// Connects, looks, cancels a call of a server on an SDK, and closes.
 async fn see(spec: ServerSpec, era: Era, calls: Vec<Call>, slow: Option<Call>, can_ask: bool) {
     let mark = spec.name.clone();
     let (connection, person) = connected(spec).await;
     look(&connection, era, &calls, slow).await;
     if can_ask {
         asks(&connection, &person).await;
+    }
+    if calls.len() > 1 {
+        cancels(&connection).await;
     }
     close(&connection, &mark).await;
 }
