@@ -1,19 +1,24 @@
 //! The simple commands of a shell line; "cannot tell" is an answer.
 //!
-//! Two readers. The strict one knows words, quotes, pipes and lists of plain commands. The second one walks a syntax tree
-//! and knows subshells, loops, conditions, functions, substitutions, here-documents and redirects as well. What the strict
-//! one can read counts only if the second one reads the same. A program that runs another one (`timeout 9 make`) gives two
-//! segments, so that a rule for either is seen and an allow for one does not lend itself to the other.
+//! A scanner cuts the line into words and leaves its comments out; then there are two readers. The strict one knows words,
+//! quotes, pipes and lists of plain commands. The second one walks a syntax tree and knows subshells, loops, conditions,
+//! functions, substitutions, here-documents and redirects as well; its words are held against those of the scanner. What
+//! the strict one can read counts only if the second one reads the same. A program that runs another one
+//! (`timeout 9 make`) gives two segments, so that a rule for either is seen and an allow for one does not lend itself to
+//! the other.
 
+use std::borrow::Cow;
+
+use self::{outline::Outline, word::Command};
 use crate::{PathTarget, Target};
 
 mod lexer;
 mod loose;
+mod outline;
 mod tree;
 mod word;
 mod wrappers;
 
-pub(crate) use loose::loose_commands;
 pub(crate) use wrappers::is_shell;
 
 /// Longest line that is read, in bytes.
@@ -124,21 +129,24 @@ fn read(line: &str, depth: usize) -> Result<Vec<Segment>, String> {
     if depth > MAX_LINES {
         return Err("there are too many lines in it that run lines".into());
     }
-    let walked = tree::commands(line);
+    if line.len() > MAX_LINE_BYTES {
+        return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+    }
+    // What hides in a comment would hide from a person as well.
+    for char in line.chars() {
+        lexer::check_quoted(char)?;
+    }
+    let outline = match Outline::of(line) {
+        Ok(outline) => outline,
+        // The second reader has the plainer reasons.
+        Err(why) => return Err(tree::refusal(line).unwrap_or_else(|| why.to_owned())),
+    };
+    let line = outline.bare.as_str();
+    let walked = tree::commands(&outline);
     let commands = match lexer::commands(line) {
         Ok(strict) => {
             let walked = walked?;
-            let same = strict.len() == walked.len()
-                && strict.iter().zip(&walked).all(|(one, other)| {
-                    other.files.is_empty()
-                        && one.words.len() == other.words.len()
-                        && one
-                            .words
-                            .iter()
-                            .zip(&other.words)
-                            .all(|(one, other)| one.text == other.text)
-                });
-            if !same {
+            if !is_same(&strict, &walked) {
                 return Err("two readings of it differ".into());
             }
             strict
@@ -152,6 +160,19 @@ fn read(line: &str, depth: usize) -> Result<Vec<Segment>, String> {
     Ok(segments)
 }
 
+/// Says whether both readers found the same.
+fn is_same(strict: &[Command], walked: &[Command]) -> bool {
+    strict.len() == walked.len()
+        && strict
+            .iter()
+            .zip(walked)
+            .all(|(one, other)| other.files.is_empty() && texts(one).eq(texts(other)))
+}
+
+fn texts(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().map(|word| word.text.as_str())
+}
+
 /// Returns the words of `text` if it is one plain command.
 pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     let commands = lexer::commands(text).ok()?;
@@ -163,7 +184,22 @@ pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
 
 /// Says whether the strict reader reads a line.
 pub(crate) fn is_plain(line: &str) -> bool {
-    lexer::commands(line).is_ok()
+    lexer::commands(&without_comments(line)).is_ok()
+}
+
+/// Returns what may be commands in a line, for rules that deny or ask.
+pub(crate) fn loose_commands(line: &str) -> Vec<Vec<String>> {
+    loose::commands(&without_comments(line))
+}
+
+/// Returns a line without its comments, and with blanks in place of a backslash and a line break; as it is where its
+/// comments cannot be told.
+fn without_comments(line: &str) -> Cow<'_, str> {
+    let may_differ = line.contains('#') || line.contains("\\\n");
+    match (may_differ && line.len() <= MAX_LINE_BYTES).then(|| Outline::of(line)) {
+        Some(Ok(outline)) => outline.bare.into(),
+        _ => line.into(),
+    }
 }
 
 #[cfg(test)]

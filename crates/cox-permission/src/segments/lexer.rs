@@ -189,7 +189,8 @@ impl Reader<'_> {
         if is_program && !is_quoted && text.contains('=') {
             return Err("it sets a variable".into());
         }
-        let begins_with_pattern = self.line[start..].starts_with(['*', '?', '[']) && text != "[";
+        let begins_with_pattern =
+            self.line[start..].starts_with(['*', '?', '[']) && !matches!(text.as_str(), "[" | "[[");
         Ok(Some(Word {
             text,
             start,

@@ -10,7 +10,7 @@ use crate::rule::base_name;
 const WRAPPED_WORDS: usize = 8;
 
 /// Returns what may be commands in a line.
-pub(crate) fn loose_commands(line: &str) -> Vec<Vec<String>> {
+pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
     let mut line = line;
     if line.len() > MAX_LINE_BYTES {
         line = &line[..line.floor_char_boundary(MAX_LINE_BYTES)];

@@ -9,7 +9,7 @@ use brush_parser::{
     word::{WordPiece, WordPieceWithSource},
 };
 
-use super::{tree, word::Value};
+use super::{outline::Outline, tree, word::Value};
 
 /// Simple commands as the other parser finds them: the words as written.
 type Found = Vec<Vec<String>>;
@@ -235,7 +235,7 @@ fn shown(words: &[String], is_literal: bool) -> String {
 }
 
 fn disagreement(text: &str) -> Result<Option<String>, String> {
-    let ours = tree::commands(text)?;
+    let ours = tree::commands(&Outline::of(text)?)?;
     let mut theirs = Vec::new();
     line(text, &mut theirs).map_err(|error| format!("theirs: {error}"))?;
     let literal: std::collections::BTreeSet<Vec<String>> = ours

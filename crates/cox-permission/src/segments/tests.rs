@@ -142,7 +142,7 @@ fn the_tree_tells_what_the_strict_reader_does_not() {
         ("cat a\\ b", "cat a\\ b => cat|a b"),
         (
             "git status \\\n --short",
-            "git status \\\n --short => git|status|--short",
+            "git status    --short => git|status|--short",
         ),
         ("r\\m x", "r\\m x => rm|x"),
         ("echo x > file", "echo x => echo|x"),
@@ -229,6 +229,8 @@ fn everything_else_cannot_be_told() {
         ("env A=1 make", "`env` runs another command"),
         ("find . -exec rm", "`find` runs another command"),
         ("time time time time time ls", "`time` runs another command"),
+        ("time ! rm x", "`time` runs another command"),
+        ("bash -i <<< 'ls !!'", "`bash -c` runs a line of its own"),
     ]);
     assert_eq!(
         shown(&format!("ls {}", "x".repeat(10_000))),

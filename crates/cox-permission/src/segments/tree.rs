@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 use tree_sitter::{Node, Parser};
 
-use super::{MAX_LINE_BYTES, lexer::check_quoted, word::Command};
+use super::{outline::Outline, word::Command};
 
 /// How deep nodes may be nested.
 const MAX_DEPTH: usize = 60;
@@ -24,13 +24,16 @@ const MAX_STEPS: usize = 20_000;
 type Read<T> = Result<T, String>;
 
 /// Returns the commands of a line, or what stopped the reader.
-pub(super) fn commands(line: &str) -> Read<Vec<Command>> {
-    if line.len() > MAX_LINE_BYTES {
-        return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
-    }
-    for char in line.chars() {
-        check_quoted(char)?;
-    }
+pub(super) fn commands(outline: &Outline) -> Read<Vec<Command>> {
+    walk(&outline.bare, Some(outline))
+}
+
+/// Returns what stops the reader in a line whose words cannot be told; none if it would read it.
+pub(super) fn refusal(line: &str) -> Option<String> {
+    walk(line, None).err()
+}
+
+fn walk(line: &str, outline: Option<&Outline>) -> Read<Vec<Command>> {
     let tree = parse(line).ok_or("the line takes too long to read")?;
     let root = tree.root_node();
     if root.has_error() {
@@ -38,6 +41,7 @@ pub(super) fn commands(line: &str) -> Read<Vec<Command>> {
     }
     let mut walk = Walk {
         line,
+        outline,
         commands: Vec::new(),
     };
     walk.gap(0, root.start_byte(), true)?;
@@ -89,6 +93,8 @@ fn parse(line: &str) -> Option<tree_sitter::Tree> {
 
 struct Walk<'a> {
     line: &'a str,
+    /// Where the words are; none when only the reason is wanted why a line cannot be told.
+    outline: Option<&'a Outline>,
     commands: Vec<Command>,
 }
 
@@ -134,6 +140,17 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Checks that a shell sees a word where the tree has one.
+    fn is_whole(&self, node: Node) -> Read<()> {
+        match self.outline {
+            Some(outline) if !outline.is_word(node.start_byte(), node.end_byte()) => Err(format!(
+                "`{}` is no word to a shell",
+                self.text(node).escape_debug()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the children of a node after checking that they account for all of it.
     fn parts<'t>(&self, node: Node<'t>, and_line_breaks: bool) -> Read<Vec<Node<'t>>> {
         let parts = children(node);
@@ -151,7 +168,6 @@ impl<'a> Walk<'a> {
             return Err("it is nested too deep".into());
         }
         match node.kind() {
-            "comment" => Ok(()),
             "program" | "do_group" | "else_clause" | "elif_clause" | "if_statement" | "list"
             | "pipeline" | "subshell" | "compound_statement" | "negated_command"
             | "while_statement" => self.block(node, depth),

@@ -12,6 +12,7 @@ use self::{
 };
 use super::{
     MAX_LINE_BYTES, Redirect, Segment,
+    lexer::check_program,
     word::{Command, Input, Value, Word},
 };
 use crate::rule::base_name;
@@ -157,6 +158,8 @@ impl Unfold<'_> {
             {
                 Err(closed(program))
             }
+            // `!` and the words of the grammar are no programs behind `time`.
+            Some(word) if check_program(&word.text).is_err() => Err(closed(program)),
             Some(_) => self.command(words, input, depth + 1, segments),
         }
     }

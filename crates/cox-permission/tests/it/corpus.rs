@@ -7,7 +7,7 @@ use cox_permission::{ApprovalPolicy, Decision, Mode};
 use crate::calls::{call, judge, rules};
 
 /// Allow rules as people have them; none of them is for what the lines of the corpus do.
-const ALLOWED: &[&str] = &[
+pub(crate) const ALLOWED: &[&str] = &[
     "Bash(git status:*)",
     "Bash(git log:*)",
     "Bash(git diff:*)",
@@ -22,7 +22,7 @@ const ALLOWED: &[&str] = &[
 ];
 
 /// Returns the lines of a corpus with where they stand.
-fn lines(name: &str) -> Vec<(usize, String)> {
+pub(crate) fn lines(name: &str) -> Vec<(usize, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
         .join(name);
@@ -40,7 +40,7 @@ fn lines(name: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-fn texts(rules: &[&str]) -> Vec<String> {
+pub(crate) fn texts(rules: &[&str]) -> Vec<String> {
     rules.iter().map(|rule| (*rule).to_owned()).collect()
 }
 

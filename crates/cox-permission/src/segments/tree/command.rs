@@ -35,6 +35,7 @@ impl Walk<'_> {
                     command.words.push(word);
                 }
                 "variable_assignment" if command.words.is_empty() => {
+                    self.is_whole(part)?;
                     let inner = self.parts(part, false)?;
                     let [name, equals, value] = inner.as_slice() else {
                         return match inner.as_slice() {
@@ -46,7 +47,7 @@ impl Walk<'_> {
                         };
                     };
                     let is_plain = name.kind() == "variable_name" && self.text(*equals) == "=";
-                    let value = self.word(*value, depth + 1)?;
+                    let value = self.part_of_word(*value, depth + 1)?;
                     if !is_plain || value.value != Value::Literal {
                         return Err("it sets a variable".into());
                     }
@@ -66,12 +67,15 @@ impl Walk<'_> {
                     let word = self.word(part, depth + 1)?;
                     command.words.push(word);
                 }
-                "$" | "==" | "=~" => command.words.push(Word {
-                    text: part.kind().to_owned(),
-                    start: part.start_byte(),
-                    end: part.end_byte(),
-                    ..Word::default()
-                }),
+                "$" | "==" | "=~" => {
+                    self.is_whole(part)?;
+                    command.words.push(Word {
+                        text: part.kind().to_owned(),
+                        start: part.start_byte(),
+                        end: part.end_byte(),
+                        ..Word::default()
+                    });
+                }
                 kind => return Err(unknown(kind)),
             }
         }

@@ -22,7 +22,7 @@ impl Walk<'_> {
                         return Err(format!("it sets the variable `{}`", name.escape_debug()));
                     }
                 }
-                "do_group" | "comment" => self.statement(part, depth + 1)?,
+                "do_group" => self.statement(part, depth + 1)?,
                 _ if part.is_named() => {
                     self.word(part, depth + 1)?;
                 }
@@ -35,7 +35,7 @@ impl Walk<'_> {
     pub(super) fn case_statement(&mut self, node: Node, depth: usize) -> Read<()> {
         for part in self.parts(node, true)? {
             match part.kind() {
-                "case" | "in" | "esac" | ";" | "\n" | "comment" => {}
+                "case" | "in" | "esac" | ";" | "\n" => {}
                 "case_item" => {
                     for inner in self.parts(part, true)? {
                         match inner.kind() {
@@ -134,8 +134,8 @@ impl Walk<'_> {
                         return Err(unknown(kind));
                     } else if part.is_named() && kind != "test_operator" {
                         return Err(unknown(kind));
-                    } else if is_glued(part) {
-                        return Err(format!("`{kind}` stands without a space beside a word"));
+                    } else if !matches!(kind, "&&" | "||" | "<" | ">") {
+                        self.is_whole(part)?;
                     }
                     words.push(Word {
                         text: self.text(part).to_owned(),
@@ -147,15 +147,5 @@ impl Walk<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Says whether a bracket is part of a word for a shell, which is none then: `[ "a"]`.
-fn is_glued(bracket: Node) -> bool {
-    let (before, after) = (bracket.prev_sibling(), bracket.next_sibling());
-    match bracket.kind() {
-        "]" | "]]" => before.is_some_and(|before| before.end_byte() == bracket.start_byte()),
-        "[" | "[[" => after.is_some_and(|after| after.start_byte() == bracket.end_byte()),
-        _ => false,
     }
 }

@@ -8,7 +8,14 @@ use super::{
 };
 
 impl Walk<'_> {
+    /// Reads a word.
     pub(super) fn word(&mut self, node: Node, depth: usize) -> Read<Word> {
+        self.is_whole(node)?;
+        self.part_of_word(node, depth)
+    }
+
+    /// Reads a word, or what stands behind `=` in one.
+    pub(super) fn part_of_word(&mut self, node: Node, depth: usize) -> Read<Word> {
         if depth > MAX_DEPTH {
             return Err("it is nested too deep".into());
         }

@@ -48,10 +48,11 @@ impl Unfold<'_> {
                 break;
             }
             rest = after;
+            // With `i` or `H`, `!` stands for lines of the past.
             takes_text = match word.text.as_str() {
                 "-c" | "-lc" | "-ec" | "-uc" | "-euc" | "-exc" | "-xc" if is_read => true,
                 text if text.starts_with("--c")
-                    || !text.starts_with("--") && text.contains(['c', 's', 'o', 'O']) =>
+                    || !text.starts_with("--") && text.contains(['c', 's', 'o', 'O', 'i', 'H']) =>
                 {
                     return own_line();
                 }
