@@ -1,7 +1,7 @@
 //! Reads any line and judges it.
 //!
-//! Never a panic, never a known line without a command. White space around a line does not change its verdict; a
-//! remark loses no deny; what stands around a command and a further deny never make it milder.
+//! Never a panic, never a known line without a command. White space and comments around a line, or between its commands
+//! and those around it, do not change its verdict; what stands around a command and a further deny never make it milder.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -22,6 +22,10 @@ const DENIED: [&str; 6] = [
     "Read(~/.ssh/**)",
     "Edit(canary/**)",
 ];
+
+/// A comment full of what is denied, quotes and parentheses.
+const COMMENT: &str =
+    "# it's \"; rm -rf x; git push `bash` $(a) <<E ) fi done ;; cat ~/.ssh/id > canary/x \\";
 
 /// For each mode: without a deny, then with each of them.
 static JUDGES: LazyLock<Vec<Judge>> = LazyLock::new(|| {
@@ -113,29 +117,58 @@ fuzz_target!(|data: &[u8]| {
         format!("{line}\n# remark"),
     ] {
         let decision = decide(further, &around);
-        let has_remark = around.len() > line.len() + 2;
-        if has_remark {
-            // It takes the line from the strict reader, which knows no remarks: the other may ask less or deny more, but
-            // lets nothing through that is denied.
-            let is_lost = is_known && after == Decision::Deny && decision != after;
-            assert!(!is_lost, "{around:?}");
-        } else if !is_known {
+        // A blank behind the end of a here-document makes it none.
+        match is_known && !(line.contains("<<") && around.ends_with(' ')) {
+            true => assert_eq!(decision, after, "{around:?}"),
             // What cannot be told may be denied by one guess and asked for by another.
-            assert!(decision >= after.min(Decision::Ask), "{around:?}");
-        } else {
-            assert_eq!(decision, after, "{around:?}");
+            false => assert!(decision >= after.min(Decision::Ask), "{around:?}"),
         }
     }
-    // A line that is read as a whole is one in any place.
-    if is_known {
-        for around in [
-            format!("git status\n{line}"),
-            format!("{line}\ngit status"),
-            format!("if git status; then\n{line}\nfi"),
-            format!("(\n{line}\n)"),
-            format!("for x in 1; do\n{line}\ndone"),
-        ] {
-            assert!(decide(further, &around) >= after, "{around:?}");
+    if !is_known {
+        return;
+    }
+    // What a comment says does not matter; `…` stands for one.
+    let has_document = line.contains("<<");
+    let behind = match has_document {
+        true => "\n…\n",
+        false => " …\n",
+    };
+    for frame in [
+        format!("…\n\n{line}{behind}"),
+        format!("git status …\n{line}{behind}"),
+        format!("git status && …\n {line}{behind}"),
+        format!("git status |…\n {line}{behind}"),
+        format!("git status;…\n {line}{behind}"),
+        format!("git status \\\n…\n {line}{behind}"),
+        format!("( …\n{line}{behind})…"),
+        format!("if git status …\nthen …\n{line}{behind}fi …\n"),
+        format!("for x in 1 …\n…\ndo …\n{line}{behind}done …"),
+        format!("case x in …\nx) …\n{line}{behind}…\n;; …\nesac …"),
+    ] {
+        if line.contains('…') {
+            break;
         }
+        let bare = frame.replace('…', "");
+        let commented = frame.replace('…', COMMENT);
+        if commented.len() < 9900 {
+            assert_eq!(
+                decide(further, &commented),
+                decide(further, &bare),
+                "{commented:?}"
+            );
+        }
+    }
+    if !has_document {
+        assert_eq!(decide(further, &format!("{line} \\\n")), after, "{line:?}");
+    }
+    // A line that is read as a whole is one in any place.
+    for around in [
+        format!("git status\n{line}"),
+        format!("{line}\ngit status"),
+        format!("if git status; then\n{line}\nfi"),
+        format!("(\n{line}\n)"),
+        format!("for x in 1; do\n{line}\ndone"),
+    ] {
+        assert!(decide(further, &around) >= after, "{around:?}");
     }
 });
