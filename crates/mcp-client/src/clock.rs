@@ -2,7 +2,7 @@
 //! open.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -104,10 +104,7 @@ impl Clock {
     }
 
     fn next(&self) -> Option<(Instant, Expiry)> {
-        let state = self
-            .state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let running = state.running?;
         let idle_at = state.alive + self.idle;
         let max_at = running + self.max.saturating_sub(state.used);
@@ -119,12 +116,7 @@ impl Clock {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(
-            &mut self
-                .state
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_waiters();
     }
 }
@@ -145,6 +137,23 @@ impl Drop for Paused<'_> {
                 state.alive = now;
             }
         });
+    }
+}
+
+/// The clocks that run against one server, so that all of them stand while a person signs in there.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks(Mutex<Vec<Weak<Clock>>>);
+
+impl Clocks {
+    pub(crate) fn add(&self, clock: &Arc<Clock>) {
+        let mut clocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        clocks.retain(|clock| clock.strong_count() > 0);
+        clocks.push(Arc::downgrade(clock));
+    }
+
+    pub(crate) fn running(&self) -> Vec<Arc<Clock>> {
+        let clocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        clocks.iter().filter_map(Weak::upgrade).collect()
     }
 }
 

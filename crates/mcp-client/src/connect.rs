@@ -12,6 +12,7 @@ use mcp_wire::{Era, Revision};
 use untrusted_text::Untrusted;
 
 use crate::ask::Ask;
+use crate::clock::{Clock, Clocks};
 use crate::connection::{Agreed, Connection, Inner};
 use crate::failure::{Cause, Delivery, Failure, FailureKind};
 use crate::handshake::{self, Discovered};
@@ -49,15 +50,19 @@ impl Latest {
 pub async fn connect(spec: ServerSpec, ask: Option<Arc<dyn Ask>>) -> Result<Connection, Failure> {
     let latest = Latest::default();
     let (label, start) = (spec.label(), spec.timeouts.start);
+    // Stands while a person signs in.
+    let clocks: Arc<Clocks> = Arc::default();
+    let clock = Arc::new(Clock::new(start, start));
+    clocks.add(&clock);
     let connecting = async {
         match &spec.reach {
             Reach::Stdio(_) => stdio(&spec, ask, &latest).await,
-            Reach::Http(reach) => http::connect(&spec, reach, ask).await,
+            Reach::Http(reach) => http::connect(&spec, reach, ask, &clocks).await,
         }
     };
-    match tokio::time::timeout(start, connecting).await {
-        Ok(connected) => connected,
-        Err(_) => {
+    tokio::select! {
+        connected = connecting => connected,
+        _ = clock.expired() => {
             let why = format!(
                 "its handshake was not finished within {} s",
                 start.as_secs_f64()
@@ -209,7 +214,7 @@ async fn start(
     .await;
     match started {
         Ok(stdio) => {
-            let inner = Inner::new(spec.clone(), Box::new(stdio), ask, strays);
+            let inner = Inner::new(spec.clone(), Box::new(stdio), ask, strays, Arc::default());
             latest.set(&inner);
             Ok(inner)
         }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use mcp_wire::{
-    Era, Frame, Id, Implementation, Notification, Object, Outcome, Raw, Revision,
+    Era, Frame, Id, Implementation, Notification, Object, Outcome, Raw, Request, Revision,
     ServerCapabilities, Tool, header, method,
 };
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
 
 use crate::ask::Ask;
 use crate::call::{CallOptions, Watched};
-use crate::clock::Clock;
+use crate::clock::{Clock, Clocks};
 use crate::connect::Verdict;
 use crate::events::Event;
 use crate::failure::Failure;
@@ -24,6 +24,9 @@ use crate::transport::{Stray, Transport};
 
 /// How many events wait for a slow listener; it is told how many it missed.
 const EVENTS: usize = 1_024;
+
+/// How many requests of a server are answered at the same time; further ones are dropped.
+const ANSWERING: usize = 256;
 
 /// A connection to a server. Cheap to clone; the server ends when the last one is dropped.
 #[derive(Clone)]
@@ -73,10 +76,12 @@ pub(crate) struct Inner {
     next_id: AtomicI64,
     events: broadcast::Sender<Event>,
     tools: Mutex<HashMap<String, Tool>>,
-    clocks: Mutex<Vec<Weak<Clock>>>,
+    clocks: Arc<Clocks>,
     generation: AtomicU64,
     renewing: tokio::sync::Mutex<()>,
     pub(crate) listening: Mutex<Listening>,
+    /// Room for requests of the server that are being answered.
+    answering: Arc<Semaphore>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -89,6 +94,7 @@ impl Inner {
         transport: Box<dyn Transport>,
         ask: Option<Arc<dyn Ask>>,
         strays: mpsc::Receiver<Stray>,
+        clocks: Arc<Clocks>,
     ) -> Arc<Self> {
         let inner = Arc::new(Self {
             spec,
@@ -99,10 +105,11 @@ impl Inner {
             next_id: AtomicI64::new(fastrand::i64(1_000..1 << 30)),
             events: broadcast::Sender::new(EVENTS),
             tools: Mutex::default(),
-            clocks: Mutex::default(),
+            clocks,
             generation: AtomicU64::new(0),
             renewing: tokio::sync::Mutex::new(()),
             listening: Mutex::default(),
+            answering: Arc::new(Semaphore::new(ANSWERING)),
         });
         tokio::spawn(take_strays(Arc::downgrade(&inner), strays));
         inner
@@ -158,16 +165,7 @@ impl Inner {
     }
 
     pub(crate) fn remember_clock(&self, clock: &Arc<Clock>) {
-        let mut clocks = lock(&self.clocks);
-        clocks.retain(|clock| clock.strong_count() > 0);
-        clocks.push(Arc::downgrade(clock));
-    }
-
-    fn open_clocks(&self) -> Vec<Arc<Clock>> {
-        lock(&self.clocks)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect()
+        self.clocks.add(clock);
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Tool> {
@@ -267,6 +265,20 @@ impl Inner {
         self.tell(event);
     }
 
+    /// Room to answer a request of the server. `None` when it asks too much at once: this one is dropped.
+    pub(crate) fn room_to_answer(&self, request: &Request) -> Option<OwnedSemaphorePermit> {
+        let room = Arc::clone(&self.answering).try_acquire_owned().ok();
+        if room.is_none() {
+            let method: String = request.method.chars().take(100).collect();
+            self.tell(Event::Noise {
+                head: format!(
+                    "`{method}` is not answered: {ANSWERING} requests of this server are open already"
+                ),
+            });
+        }
+        room
+    }
+
     pub(crate) async fn end(&self) {
         self.transport.close().await;
     }
@@ -279,11 +291,15 @@ async fn take_strays(inner: Weak<Inner>, mut strays: mpsc::Receiver<Stray>) {
         match stray {
             Stray::Message(Frame::Notification(notification)) => inner.announce(notification),
             Stray::Message(Frame::Request(request)) => {
+                let Some(room) = inner.room_to_answer(&request) else {
+                    continue;
+                };
                 tokio::spawn(async move {
+                    let _room = room;
                     let attributable =
                         matches!(request.method.as_str(), method::PING | method::ROOTS_LIST);
                     if attributable || inner.spec.single_caller {
-                        let clocks = inner.open_clocks();
+                        let clocks = inner.clocks.running();
                         questions::answer_request(
                             &inner,
                             &CallOptions::default(),

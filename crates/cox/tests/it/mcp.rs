@@ -119,11 +119,11 @@ fn a_silent_server_ends_at_the_deadline() {
         .on("initialize", Behaviour::Never)
         .banner("Listening on 3000")
         .stdio();
-    let ran = probe(&Cox::new(), &server, &["--timeout", "2"]);
+    let ran = probe(&Cox::new(), &server, &["--timeout", "4"]);
     assert_eq!(ran.code, 1);
     assert!(
         ran.stderr
-            .contains("its handshake was not finished within 2 s"),
+            .contains("its handshake was not finished within 4 s"),
         "{ran}"
     );
     assert!(ran.stderr.contains("Listening on 3000"), "{ran}");

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::{Probed, Verdict, probe, too_new, verdict};
 use crate::ask::Ask;
+use crate::clock::Clocks;
 use crate::connection::{Connection, Inner};
 use crate::failure::{Cause, Delivery, Failure, FailureKind, Refuser};
 use crate::handshake;
@@ -31,18 +32,19 @@ pub(super) async fn connect(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
+    clocks: &Arc<Clocks>,
 ) -> Result<Connection, Failure> {
     let remembered = spec.remembered.filter(|verdict| verdict.era == Era::Legacy);
     let again = match remembered {
         None => None,
-        Some(verdict) if verdict.old_sse => Some(old_sse(spec, reach, ask.clone()).await),
-        Some(_) => Some(legacy(spec, reach, ask.clone()).await),
+        Some(verdict) if verdict.old_sse => Some(old_sse(spec, reach, ask.clone(), clocks).await),
+        Some(_) => Some(legacy(spec, reach, ask.clone(), clocks).await),
     };
     let connected = match again {
         Some(Ok(connection)) => return Ok(connection),
         // What was remembered may be out of date: it is found out again, unless nothing would be different then.
         Some(Err(failure)) if proves_nothing(&failure) => Err(failure),
-        Some(Err(_)) | None => find_out(spec, reach, ask).await,
+        Some(Err(_)) | None => find_out(spec, reach, ask, clocks).await,
     };
     connected.map_err(no_handshake)
 }
@@ -51,8 +53,9 @@ async fn find_out(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
+    clocks: &Arc<Clocks>,
 ) -> Result<Connection, Failure> {
-    let inner = begin(spec, reach, ask.clone()).map_err(|broken| failed(spec, broken))?;
+    let inner = begin(spec, reach, ask.clone(), clocks).map_err(|broken| failed(spec, broken))?;
     let is_certain = match probe(&inner).await {
         Ok(Probed::Modern(agreed)) => {
             return Ok(Connection::new(inner, *agreed, verdict(Era::Modern)));
@@ -68,7 +71,7 @@ async fn find_out(
             let verdict = verdict(Era::Legacy).filter(|_| is_certain);
             Ok(Connection::new(inner, agreed, verdict))
         }
-        Err(failure) if is_no_such_place(&failure) => old_sse(spec, reach, ask)
+        Err(failure) if is_no_such_place(&failure) => old_sse(spec, reach, ask, clocks)
             .await
             .map_err(|older| both(failure, older)),
         Err(failure) => {
@@ -90,8 +93,9 @@ async fn legacy(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
+    clocks: &Arc<Clocks>,
 ) -> Result<Connection, Failure> {
-    let inner = begin(spec, reach, ask).map_err(|broken| failed(spec, broken))?;
+    let inner = begin(spec, reach, ask, clocks).map_err(|broken| failed(spec, broken))?;
     match handshake::initialize(&inner).await {
         Ok(agreed) => Ok(Connection::new(inner, agreed, verdict(Era::Legacy))),
         Err(failure) => {
@@ -105,12 +109,13 @@ async fn old_sse(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
+    clocks: &Arc<Clocks>,
 ) -> Result<Connection, Failure> {
     let (strays_in, strays) = mpsc::channel(STRAYS);
-    let sse = Sse::open(reach, spec, strays_in)
+    let sse = Sse::open(reach, spec, strays_in, Arc::clone(clocks))
         .await
         .map_err(|broken| failed(spec, broken))?;
-    let inner = Inner::new(spec.clone(), Box::new(sse), ask, strays);
+    let inner = Inner::new(spec.clone(), Box::new(sse), ask, strays, Arc::clone(clocks));
     let agreed = handshake::initialize(&inner).await?;
     let verdict = Verdict {
         era: Era::Legacy,
@@ -123,10 +128,17 @@ fn begin(
     spec: &ServerSpec,
     reach: &HttpReach,
     ask: Option<Arc<dyn Ask>>,
+    clocks: &Arc<Clocks>,
 ) -> Result<Arc<Inner>, Broken> {
     let (strays_in, strays): (mpsc::Sender<Stray>, _) = mpsc::channel(STRAYS);
-    let http = Http::new(reach, spec, strays_in)?;
-    Ok(Inner::new(spec.clone(), Box::new(http), ask, strays))
+    let http = Http::new(reach, spec, strays_in, Arc::clone(clocks))?;
+    Ok(Inner::new(
+        spec.clone(),
+        Box::new(http),
+        ask,
+        strays,
+        Arc::clone(clocks),
+    ))
 }
 
 fn failed(spec: &ServerSpec, broken: Broken) -> Failure {

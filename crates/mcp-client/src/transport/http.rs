@@ -31,6 +31,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
+use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
 use crate::server::{HttpReach, ServerSpec};
@@ -77,9 +78,10 @@ impl Http {
         reach: &HttpReach,
         spec: &ServerSpec,
         strays: mpsc::Sender<Stray>,
+        clocks: Arc<Clocks>,
     ) -> Result<Self, Broken> {
         let shared = Shared {
-            endpoint: Endpoint::new(reach)?,
+            endpoint: Endpoint::new(reach, clocks)?,
             strays,
             state: Mutex::new(State {
                 revision: Revision::NEWEST,

@@ -19,6 +19,7 @@ use url::Url;
 
 use super::http::{Endpoint, Events, Refusal, Sending, is_events, quoted};
 use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
+use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
 use crate::server::{HttpReach, ServerSpec};
@@ -57,9 +58,10 @@ impl Sse {
         reach: &HttpReach,
         spec: &ServerSpec,
         strays: mpsc::Sender<Stray>,
+        clocks: Arc<Clocks>,
     ) -> Result<Self, Broken> {
         let shared = Shared {
-            endpoint: Endpoint::new(reach)?,
+            endpoint: Endpoint::new(reach, clocks)?,
             routes: Routes::new(strays),
             place: Mutex::default(),
             closed: CancellationToken::new(),

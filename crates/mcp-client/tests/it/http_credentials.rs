@@ -20,6 +20,7 @@ struct Tokens {
     number: Mutex<u32>,
     told: Mutex<Vec<Told>>,
     refuses: bool,
+    takes: std::time::Duration,
 }
 
 #[async_trait]
@@ -38,6 +39,7 @@ impl Authorizer for Tokens {
         let told = (status, challenges.to_vec(), sent.map(str::to_owned));
         self.told.lock().unwrap().push(told);
         *self.number.lock().unwrap() += 1;
+        tokio::time::sleep(self.takes).await;
         if self.refuses {
             return Err("sign in first".to_owned());
         }
@@ -140,4 +142,27 @@ async fn a_403_about_scopes_is_a_challenge_and_another_is_a_status() {
         .await
         .unwrap_err();
     assert!(failure.to_string().contains("HTTP 403"), "{failure}");
+}
+
+#[tokio::test]
+async fn the_time_that_a_person_takes_to_sign_in_is_no_time_of_the_server() {
+    let server = Chaos::new()
+        .modern()
+        .on_nth("server/discover", 1, challenge())
+        .on_nth("tools/call", 1, challenge())
+        .tool("x", Behaviour::Answer)
+        .http();
+    let tokens = Arc::new(Tokens {
+        takes: std::time::Duration::from_secs(3),
+        ..Tokens::default()
+    });
+    let mut spec = spec(&server, &tokens);
+    spec.timeouts.start = std::time::Duration::from_millis(2_500);
+    spec.timeouts.idle = std::time::Duration::from_millis(2_500);
+    let connection = connect(spec, None).await.unwrap();
+    connection
+        .call_tool("x", object("{}"), &options())
+        .await
+        .unwrap();
+    assert_eq!(tokens.told.lock().unwrap().len(), 2);
 }

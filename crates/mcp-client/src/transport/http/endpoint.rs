@@ -10,6 +10,7 @@ use reqwest::{Method, Response, StatusCode};
 use url::Url;
 
 use super::client;
+use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
 use crate::server::HttpReach;
@@ -39,6 +40,7 @@ pub(crate) struct Endpoint {
     url: Url,
     headers: HeaderMap,
     authorizer: Option<Arc<dyn Authorizer>>,
+    clocks: Arc<Clocks>,
 }
 
 /// A request to be sent, as often as credentials and redirects make it necessary.
@@ -54,7 +56,7 @@ pub(crate) struct Sending<'a> {
 impl Endpoint {
     /// # Errors
     /// When the URL or a header cannot be used: nothing is sent then.
-    pub(crate) fn new(reach: &HttpReach) -> Result<Self, Broken> {
+    pub(crate) fn new(reach: &HttpReach, clocks: Arc<Clocks>) -> Result<Self, Broken> {
         let refuse = |why: String| Broken::new(Delivery::NotSent, Cause::Start, why);
         if !matches!(reach.url.scheme(), "http" | "https") || !reach.url.has_host() {
             return Err(refuse(format!(
@@ -67,6 +69,7 @@ impl Endpoint {
             url: reach.url.clone(),
             headers: configured(&reach.headers).map_err(refuse)?,
             authorizer: reach.authorizer.clone(),
+            clocks,
         })
     }
 
@@ -173,6 +176,9 @@ impl Endpoint {
             .iter()
             .filter_map(|value| value.to_str().ok().map(str::to_owned))
             .collect();
+        // A person may have to sign in: that is no time of the server's.
+        let clocks = self.clocks.running();
+        let _standing: Vec<_> = clocks.iter().map(|clock| clock.pause()).collect();
         authorizer
             .challenged(response.status().as_u16(), &challenges, sent)
             .await
