@@ -295,6 +295,10 @@ impl Watched<'_> {
                 _ => self.inner.announce(notification),
             },
             Frame::Request(request) => {
+                let Some(room) = self.inner.room_to_answer(&request) else {
+                    return;
+                };
+                asking.forget_the_done();
                 let id = request.id.clone();
                 let (inner, options, clock) = (
                     Arc::clone(self.inner),
@@ -302,6 +306,7 @@ impl Watched<'_> {
                     Arc::clone(&self.clock),
                 );
                 let handle = asking.running.spawn(async move {
+                    let _room = room;
                     questions::answer_request(&inner, &options, &[clock], request).await;
                 });
                 asking.by_id.insert(id, handle);
@@ -348,6 +353,15 @@ impl Watched<'_> {
 struct Asking {
     running: JoinSet<()>,
     by_id: HashMap<Id, AbortHandle>,
+}
+
+impl Asking {
+    fn forget_the_done(&mut self) {
+        while self.running.try_join_next().is_some() {}
+        if self.by_id.len() > self.running.len() {
+            self.by_id.retain(|_, handle| !handle.is_finished());
+        }
+    }
 }
 
 impl Inner {

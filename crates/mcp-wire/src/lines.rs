@@ -86,6 +86,12 @@ impl Lines {
         self.done.pop_front()
     }
 
+    /// How long the line is until now that is being dropped because it is over the limit.
+    #[must_use]
+    pub fn skipped(&self) -> Option<u64> {
+        self.skipping.as_ref().map(|skip| skip.bytes)
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         if let Some(skip) = &mut self.skipping {
             let missing = HEAD.saturating_sub(skip.head.len());

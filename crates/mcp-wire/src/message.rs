@@ -152,7 +152,8 @@ impl Frame {
     /// # Errors
     /// When the bytes are no JSON, no object, or an object that is no message.
     pub fn parse(bytes: &[u8]) -> Result<Self, FrameError> {
-        let raw = Raw::parse_bytes(bytes).map_err(|error| FrameError::plain(true, error.reason))?;
+        let raw = Raw::parse_bytes(without_mark(bytes))
+            .map_err(|error| FrameError::plain(true, error.reason))?;
         Self::from_raw(&raw)
     }
 
@@ -161,7 +162,8 @@ impl Frame {
     /// # Errors
     /// When the bytes are no JSON, or an empty array. A broken element of a batch is an error in its own place.
     pub fn parse_batch(bytes: &[u8]) -> Result<Vec<Result<Self, FrameError>>, FrameError> {
-        let raw = Raw::parse_bytes(bytes).map_err(|error| FrameError::plain(true, error.reason))?;
+        let raw = Raw::parse_bytes(without_mark(bytes))
+            .map_err(|error| FrameError::plain(true, error.reason))?;
         if raw.kind() != Kind::Array {
             return Self::from_raw(&raw).map(|frame| vec![Ok(frame)]);
         }
@@ -319,6 +321,11 @@ impl Frame {
         line.push(b'\n');
         line
     }
+}
+
+/// Some runtimes begin what they write with a byte order mark, which a reader of JSON may ignore.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 fn set_params(object: &mut Object, params: &Object) {
@@ -501,5 +508,21 @@ mod tests {
                 ..
             })
         ));
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_a_message_is_ignored() {
+        for text in [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "[{}]"] {
+            let marked = format!("\u{feff}{text}");
+            assert_eq!(
+                Frame::parse_batch(marked.as_bytes()),
+                Frame::parse_batch(text.as_bytes())
+            );
+            assert_eq!(
+                Frame::parse(marked.as_bytes()),
+                Frame::parse(text.as_bytes())
+            );
+        }
+        assert!(Frame::parse("\u{feff}\u{feff}{}".as_bytes()).is_err());
     }
 }

@@ -158,7 +158,9 @@ fn spec(probe: &Probe, args: &Args, environment: &Environment) -> Result<ServerS
         .first()
         .ok_or_else(|| Failure::usage("expected a program or a URL"))?;
     let text = first.to_string_lossy();
-    let is_url = text.starts_with("http://") || text.starts_with("https://");
+    let is_url = text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    });
     let reach = if is_url {
         http(probe, &text, environment)?
     } else {

@@ -12,7 +12,7 @@ use child_process::{Output, Program, Running, Stdin};
 use mcp_wire::lines::Lines;
 use mcp_wire::{Frame, Id, Notification, Object, Response, Revision, method};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use untrusted_text::Untrusted;
 
@@ -22,7 +22,7 @@ use crate::failure::{Cause, Delivery};
 mod route;
 mod tail;
 
-use route::{Outbound, Pending, Shared};
+use route::{MAX_ANSWERS, Outbound, Pending, Shared};
 
 /// How long the streams of a program that ended are still read.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -61,6 +61,7 @@ impl Stdio {
             outbound,
             strays,
             state: Mutex::default(),
+            answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
         });
         let (ended_in, ended) = watch::channel(None);
         let (closing, close_requests) = mpsc::channel(1);
@@ -112,12 +113,18 @@ async fn write(
     shared: Arc<Shared>,
 ) {
     let all = async {
-        while let Some(Outbound { line, written }) = queue.recv().await {
+        while let Some(outbound) = queue.recv().await {
+            let Outbound {
+                line,
+                written,
+                room,
+            } = outbound;
             if let Some(written) = written {
                 written.store(true, Ordering::SeqCst);
             }
             stdin.write_all(&line).await?;
             stdin.flush().await?;
+            drop(room);
         }
         Ok(())
     };
@@ -158,6 +165,7 @@ async fn read_stdout(
             Ok(0) | Err(_) => break,
             Ok(read) => lines.push(&buffer[..read]),
         }
+        shared.state().junk.endless = lines.skipped();
         while let Some(line) = lines.next() {
             if let Err(broken) = shared.take_line(line) {
                 shared.close(&broken);
@@ -252,20 +260,15 @@ impl Transport for Stdio {
     }
 
     async fn respond(&self, response: Response) -> Result<(), Broken> {
-        self.shared.queue(&Frame::from(response), None)
+        self.shared.queue_answer(&Frame::from(response))
     }
 
     fn agreed(&self, _revision: Revision) {}
 
     fn stderr(&self) -> Option<Untrusted> {
         let state = self.shared.state();
-        let mut text = state.stderr.text();
-        if let Some(first) = &state.junk.first {
-            let lines = state.junk.lines;
-            text = format!(
-                "(on its stdout: {lines} lines that are no messages, the first: {first})\n{text}"
-            );
-        }
+        let text = format!("{}{}", state.junk.in_words(), state.stderr.text());
+        let text = text.trim_end();
         (!text.is_empty()).then(|| Untrusted::new(text))
     }
 

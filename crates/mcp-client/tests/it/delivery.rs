@@ -1,12 +1,13 @@
 //! Servers that answer wrongly, too much, to nobody, or not at all: one classed failure each, and the others go on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_client::{Cause, Delivery, FailureKind, connect};
 use serde_json::json;
 use testkit::mcp::{Behaviour, Chaos};
 
-use crate::setup::{connected, object, options, spec};
+use crate::setup::{Person, connected, object, options, program_spec, spec};
 
 async fn failure_of(script: impl Into<testkit::mcp::Script>) -> (Delivery, Cause, String) {
     let server = Chaos::new()
@@ -59,9 +60,13 @@ async fn line_over_limit_only_that_call() {
 }
 
 #[tokio::test]
-async fn an_answer_under_another_id_is_no_answer() {
-    let (_, cause, _) = failure_of([Behaviour::OtherId(json!("7")), Behaviour::Never]).await;
+async fn an_answer_under_another_id_is_no_answer_and_is_quoted() {
+    let (_, cause, text) = failure_of([Behaviour::OtherId(json!("7")), Behaviour::Never]).await;
     assert!(matches!(cause, Cause::Timeout(_)), "{cause:?}");
+    assert!(
+        text.contains("1 message that belongs to nothing: an answer to \"7\""),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -88,24 +93,83 @@ async fn a_call_after_the_end_was_not_sent() {
 }
 
 #[tokio::test]
-async fn invalid_utf8_fails_its_own_request_or_none() {
-    let server = Chaos::new()
-        .tool("bad", Behaviour::InvalidUtf8)
-        .tool("echo", Behaviour::Answer)
-        .stdio();
-    let mut spec = spec(&server);
-    spec.timeouts.idle = Duration::from_secs(2);
-    let connection = connect(spec, None).await.unwrap();
-    connection
-        .call_tool("bad", object("{}"), &options())
-        .await
-        .unwrap_err();
-    assert!(
-        connection
-            .call_tool("echo", object("{}"), &options())
-            .await
-            .is_ok()
+async fn an_answer_that_cannot_be_read_fails_its_own_request_at_once() {
+    let (delivery, cause, text) = failure_of(Behaviour::InvalidUtf8).await;
+    assert_eq!(
+        (delivery, cause),
+        (Delivery::OutcomeUnknown, Cause::Unreadable)
     );
+    assert!(text.contains("not UTF-8 after byte"), "{text}");
+    for (line, reason) in [
+        (r#"{"jsonrpc":"2.0","id":ID}"#, "neither `method`, `result`"),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"a\":\"\0\"}}",
+            "control character",
+        ),
+        (r#"{"jsonrpc":"2.0","id":ID,"result":{}} {}"#, "trailing"),
+    ] {
+        let text = failure_of_line(line).await;
+        assert!(text.contains("its answer cannot be read"), "{line}: {text}");
+        assert!(text.contains(reason), "{line}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_quotes_an_answer_or_a_request_fails_nothing() {
+    for line in [
+        r#"sent {"jsonrpc":"2.0","id":ID,"result":}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"method":"ping","params":3}"#,
+        r#"{'jsonrpc': '2.0', 'id': ID, 'result': {}}"#,
+    ] {
+        let text = failure_of_line(line).await;
+        assert!(text.contains("no sign of life"), "{line}: {text}");
+    }
+}
+
+/// The failure of a call that is answered with this line and with nothing else.
+async fn failure_of_line(line: &str) -> String {
+    let connection = answered_by("send(line.replace('ID', str(m['id'])))", line).await;
+    let mut options = options();
+    options.idle = Some(Duration::from_secs(2));
+    let failure = connection.call_tool("t", object("{}"), &options).await;
+    failure.unwrap_err().to_string()
+}
+
+/// A legacy server in Python that does this when a tool is called; `line` is at hand there, and `m`, the request.
+async fn answered_by(on_call: &str, line: &str) -> mcp_client::Connection {
+    let script = format!(
+        r#"
+import json, sys
+line = {line:?}
+def send(text):
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+for m in map(json.loads, sys.stdin):
+    if m.get("method") == "tools/call":
+        {on_call}
+    elif m.get("method") == "initialize":
+        send(json.dumps({{"jsonrpc": "2.0", "id": m["id"], "result": {{"protocolVersion": "2025-06-18", "capabilities": {{"tools": {{}}}}, "serverInfo": {{"name": "p", "version": "1"}}}}}}))
+    elif "method" in m and "id" in m:
+        send(json.dumps({{"jsonrpc": "2.0", "id": m["id"], "error": {{"code": -32601, "message": "no"}}}}))
+"#
+    );
+    let spec = program_spec("python3", &["-c".to_owned(), script]);
+    connect(spec, None).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_is_not_listened_to() {
+    let script = r#"
+        for n in range(3000):
+            send(json.dumps({"jsonrpc": "2.0", "id": "q%d" % n, "method": "elicitation/create", "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}}))
+        send(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"content": [{"type": "text", "text": "ok"}]}}))"#;
+    let connection = answered_by(script, "").await;
+    let person = Person::slow("{}", Duration::from_secs(60));
+    let mut options = options();
+    options.ask = Some(Arc::<Person>::clone(&person));
+    let result = connection.call_tool("t", object("{}"), &options).await;
+    assert_eq!(result.unwrap().joined_text(), "ok");
+    assert!(person.questions() <= 256, "{}", person.questions());
 }
 
 #[tokio::test]

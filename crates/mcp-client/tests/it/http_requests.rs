@@ -222,6 +222,14 @@ async fn what_the_status_says_about_delivery() {
 }
 
 #[tokio::test]
+async fn when_it_may_be_asked_again_is_said() {
+    let reply = Reply::status(429).header("Retry-After", "30");
+    let failure = call(tool(Behaviour::Http(reply))).await.unwrap_err();
+    let text = failure.to_string();
+    assert!(text.contains("it may be asked again after 30 s"), "{text}");
+}
+
+#[tokio::test]
 async fn an_error_in_the_body_is_an_answer_whatever_the_status_is() {
     for code in [-32601, -32602, -32020, -32603] {
         let failure = call(tool(Behaviour::Error(code))).await.unwrap_err();
@@ -268,8 +276,19 @@ async fn what_is_no_answer_is_quoted() {
                 "application/json",
                 "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}",
             ),
-            "application/json",
+            "\"result\":{}}; expected the answer to the request ",
         ),
+        (
+            Reply::status(200).body("application/json", "{} trailing"),
+            "{} trailing; trailing characters",
+        ),
+        (
+            Reply::status(200)
+                .header("Content-Encoding", "br")
+                .body("application/json", "\u{1}\u{2}"),
+            "a body encoded as `br`, which was not asked for",
+        ),
+        (Reply::status(200).body("", "\u{feff}oops"), "oops"),
         (
             Reply::status(200).body("application/json", "[]"),
             "application/json: []",

@@ -100,6 +100,13 @@ fn session_of(response: &Response) -> Option<String> {
     (visible && !value.is_empty() && value.len() <= MAX_SESSION).then(|| value.to_owned())
 }
 
+/// How a body is encoded, when it is. This client asks for no encoding.
+fn encoding_of(response: &Response) -> Option<String> {
+    let value = response.headers().get(reqwest::header::CONTENT_ENCODING)?;
+    let value = value.to_str().unwrap_or("?").trim();
+    (!value.eq_ignore_ascii_case("identity")).then(|| value.chars().take(40).collect())
+}
+
 /// A status that is no success: an answer when a JSON-RPC error came with it, whatever id a server that could not read
 /// ours put there.
 fn refused(refusal: &Refusal, reader: &Reader<'_>, has_session: bool, tentative: bool) -> Answered {
@@ -132,14 +139,24 @@ async fn read(reader: &Reader<'_>, mut response: Response) -> Answered {
         if let Some(answered) = reader.take(&bytes).await {
             return answered;
         }
+        let encoding = encoding_of(&response);
         let what = match (bytes.is_empty(), media.as_str()) {
+            _ if encoding.is_some() => format!(
+                "HTTP {status} with a body encoded as `{}`, which was not asked for",
+                encoding.unwrap_or_default()
+            ),
             (true, _) => format!("HTTP {status} without a body"),
             (false, "") => format!("HTTP {status} with a body of no type: {}", quoted(&bytes)),
             (false, media) => format!("HTTP {status} with {media}: {}", quoted(&bytes)),
         };
-        return Err(unreadable(&format!(
-            "{what}; expected JSON or a stream of events"
-        )));
+        let expected = match Frame::parse_batch(&bytes) {
+            Ok(_) => format!("expected the answer to the request {}", reader.id),
+            Err(error) if media == "application/json" && !bytes.is_empty() => {
+                format!("{}; expected one JSON-RPC message", error.reason)
+            }
+            Err(_) => "expected JSON or a stream of events".to_owned(),
+        };
+        return Err(unreadable(&format!("{what}; {expected}")));
     }
     let mut position = Position::default();
     let events = Events::new(response, shared.limit);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_wire::{Frame, Id, RpcError};
-use reqwest::header::{LOCATION, WWW_AUTHENTICATE};
+use reqwest::header::{LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::{Response, StatusCode};
 
 use super::body;
@@ -24,6 +24,8 @@ pub(crate) struct Refusal {
     /// The JSON-RPC error in the body, and the id of the request that it names.
     pub error: Option<(RpcError, Option<Id>)>,
     challenges: bool,
+    /// After how many seconds it may be asked again.
+    retry_after: Option<u32>,
     /// Where it redirects to, without a query.
     location: Option<String>,
     head: String,
@@ -34,6 +36,10 @@ impl Refusal {
     pub(crate) async fn read(mut response: Response, limit: usize) -> Self {
         let status = response.status();
         let challenges = response.headers().contains_key(WWW_AUTHENTICATE);
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let retry_after = retry_after
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.trim().parse().ok());
         let location = response.headers().get(LOCATION);
         let location = location
             .and_then(|value| value.to_str().ok())
@@ -57,6 +63,7 @@ impl Refusal {
             status,
             error,
             challenges,
+            retry_after,
             location,
             head: quoted(&bytes),
         }
@@ -97,10 +104,13 @@ impl Refusal {
         } else {
             Cause::Status(code)
         };
-        let hint = if wants_credentials {
-            "; it wants credentials, or others: sign in, or configure its `Authorization` header"
-        } else {
-            ""
+        let hint = match self.retry_after {
+            _ if wants_credentials => {
+                "; it wants credentials, or others: sign in, or configure its `Authorization` header"
+                    .to_owned()
+            }
+            Some(seconds) => format!("; it may be asked again after {seconds} s"),
+            None => String::new(),
         };
         Broken::new(
             delivery,

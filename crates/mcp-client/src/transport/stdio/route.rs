@@ -6,14 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_wire::lines::{Line, TooLong};
 use mcp_wire::{Frame, Id, Response, meta, method};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::tail::Tail;
 use crate::failure::{Cause, Delivery};
+use crate::transport::http::top_of;
 use crate::transport::{Answered, Broken, Stray};
 
 /// How many lines of junk in a row end the connection.
 const MAX_JUNK: usize = 1_000;
+/// How many answers to its own requests a program may leave unread.
+pub(super) const MAX_ANSWERS: usize = 256;
 /// How much of a junk line is quoted.
 const QUOTED: usize = 200;
 
@@ -21,6 +24,8 @@ pub(super) struct Shared {
     pub(super) outbound: mpsc::UnboundedSender<Outbound>,
     pub(super) strays: mpsc::Sender<Stray>,
     pub(super) state: Mutex<State>,
+    /// Room for answers to the program that it has not read yet.
+    pub(super) answers: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -37,6 +42,38 @@ pub(super) struct Junk {
     pub(super) first: Option<String>,
     pub(super) lines: usize,
     pub(super) in_a_row: usize,
+    /// Messages that belong to nothing: how many, and the last one.
+    pub(super) unclaimed: usize,
+    pub(super) last_unclaimed: Option<String>,
+    /// How long the line is that is being skipped, because it is over the limit.
+    pub(super) endless: Option<u64>,
+}
+
+impl Junk {
+    /// What was wrong with the standard output, in words; a line each.
+    pub(super) fn in_words(&self) -> String {
+        let mut text = String::new();
+        if let Some(first) = &self.first {
+            let lines = match self.lines {
+                1 => "1 line that is no message".to_owned(),
+                lines => format!("{lines} lines that are no messages, the first"),
+            };
+            text.push_str(&format!("(on its stdout: {lines}: {first})\n"));
+        }
+        if let Some(last) = &self.last_unclaimed {
+            let messages = match self.unclaimed {
+                1 => "1 message that belongs to nothing".to_owned(),
+                messages => format!("{messages} messages that belong to nothing, the last"),
+            };
+            text.push_str(&format!("(on its stdout: {messages}: {last})\n"));
+        }
+        if let Some(bytes) = self.endless {
+            text.push_str(&format!(
+                "(on its stdout: a line of {bytes} bytes that has not ended)\n"
+            ));
+        }
+        text
+    }
 }
 
 pub(super) struct Pending {
@@ -51,6 +88,8 @@ pub(super) struct Outbound {
     pub(super) line: Vec<u8>,
     /// Set as soon as the first byte may have left.
     pub(super) written: Option<Arc<AtomicBool>>,
+    /// What it holds of the room for answers, until it is written.
+    pub(super) room: Option<OwnedSemaphorePermit>,
 }
 
 impl State {
@@ -97,11 +136,11 @@ impl Shared {
                         }
                     }
                 }
-                Err(error) if error.not_json => return self.junk(&bytes),
-                Err(error) => self.unreadable(
-                    error.id.as_ref().filter(|_| error.is_response),
-                    &error.reason,
-                ),
+                Err(error) => match self.own_answer(&bytes) {
+                    Some(id) => self.unreadable(Some(&id), &error.reason),
+                    None if error.not_json => return self.junk(&bytes),
+                    None => self.unreadable(None, &error.reason),
+                },
             },
             Line::TooLong(TooLong {
                 bytes,
@@ -116,10 +155,31 @@ impl Shared {
         Ok(())
     }
 
+    /// The open request that a line answers which cannot be read. A line that only quotes a message answers nothing.
+    fn own_answer(&self, bytes: &[u8]) -> Option<Id> {
+        if !bytes.starts_with(b"{") {
+            return None;
+        }
+        let (id, names_method) = top_of(bytes);
+        id.filter(|id| !names_method && self.state().pending.contains_key(id))
+    }
+
+    /// Notes a message that belongs to nothing.
+    fn unclaimed(&self, what: String) {
+        {
+            let junk = &mut self.state().junk;
+            junk.unclaimed += 1;
+            junk.last_unclaimed = Some(what.clone());
+        }
+        self.stray(Stray::Noise(what));
+    }
+
     pub(super) fn junk(&self, bytes: &[u8]) -> Result<(), Broken> {
+        // Text in UTF-16 is full of these, and they cannot be seen.
         let head: String = String::from_utf8_lossy(bytes)
             .chars()
             .take(QUOTED)
+            .map(|c| if c == '\0' { '\u{2400}' } else { c })
             .collect();
         let first = {
             let junk = &mut self.state().junk;
@@ -153,7 +213,7 @@ impl Shared {
                     why,
                 )));
             }
-            None => self.stray(Stray::Noise(why.to_owned())),
+            None => self.unclaimed(why.to_owned()),
         }
     }
 
@@ -206,9 +266,8 @@ impl Shared {
                 let _nobody_waits = pending.answer.send(Ok(response.outcome));
             }
             (None, Response { id: Some(id), .. }) => {
-                self.stray(Stray::Noise(format!(
-                    "an answer to {id}, which nobody waits for"
-                )));
+                let id: String = id.to_string().chars().take(QUOTED).collect();
+                self.unclaimed(format!("an answer to {id}, which nobody waits for"));
             }
             (
                 None,
@@ -217,7 +276,8 @@ impl Shared {
                     ..
                 },
             ) => {
-                self.stray(Stray::Noise(format!("an error about no request: {error}")));
+                let error: String = error.to_string().chars().take(QUOTED).collect();
+                self.unclaimed(format!("an error about no request: {error}"));
             }
             (None, _) => {}
         }
@@ -276,12 +336,31 @@ impl Shared {
         frame: &Frame,
         written: Option<Arc<AtomicBool>>,
     ) -> Result<(), Broken> {
+        self.put(frame, written, None)
+    }
+
+    /// Queues an answer to the program. One that asks and never reads gets no more of them.
+    pub(super) fn queue_answer(&self, frame: &Frame) -> Result<(), Broken> {
+        let room = Arc::clone(&self.answers).try_acquire_owned().map_err(|_| {
+            let why = format!("it leaves {MAX_ANSWERS} answers to its own requests unread");
+            Broken::new(Delivery::NotSent, Cause::Closed, why)
+        })?;
+        self.put(frame, None, Some(room))
+    }
+
+    fn put(
+        &self,
+        frame: &Frame,
+        written: Option<Arc<AtomicBool>>,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), Broken> {
         if let Some(closed) = &self.state().closed {
             return Err(closed.clone());
         }
         let outbound = Outbound {
             line: frame.to_line(),
             written,
+            room,
         };
         self.outbound.send(outbound).map_err(|_| {
             Broken::new(
@@ -290,5 +369,36 @@ impl Shared {
                 "it does not read its stdin",
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_wire::{Object, Raw};
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_asks_and_never_reads_fills_no_memory() {
+        let (outbound, mut queue) = mpsc::unbounded_channel();
+        let shared = Shared {
+            outbound,
+            strays: mpsc::channel(1).0,
+            state: Mutex::default(),
+            answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
+        };
+        let pong = || {
+            let outcome = Ok(Raw::from(Object::new()));
+            Frame::from(Response::new(Id::Number(1), outcome))
+        };
+        for _ in 0..MAX_ANSWERS {
+            shared.queue_answer(&pong()).unwrap();
+        }
+        let broken = shared.queue_answer(&pong()).unwrap_err();
+        assert_eq!(broken.delivery, Delivery::NotSent);
+        // Calls still go out, and what is written makes room.
+        shared.queue(&pong(), None).unwrap();
+        drop(queue.try_recv().unwrap());
+        shared.queue_answer(&pong()).unwrap();
     }
 }
