@@ -13,7 +13,8 @@ use crate::server::HttpReach;
 
 /// How long a connection may take, TLS included.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long a connection is kept for the next request; shorter than what servers usually keep one.
+/// How long a connection is kept for the next request; shorter than what servers usually keep one. A request on one that
+/// was closed meanwhile, and of which nothing was written, is sent again on a new one.
 const KEPT: Duration = Duration::from_secs(4);
 
 /// Builds the client.
@@ -40,10 +41,7 @@ pub(super) fn build(reach: &HttpReach) -> Result<reqwest::Client, String> {
         let no_certificates = rustls::ClientConfig::builder()
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
-        // A new connection costs little without TLS, while small servers close a kept one just when it is used again.
-        builder = builder
-            .tls_backend_preconfigured(no_certificates)
-            .pool_max_idle_per_host(0);
+        builder = builder.tls_backend_preconfigured(no_certificates);
     }
     if let Some(path) = &reach.unix_socket {
         builder = over_socket(builder, path)?;
