@@ -19,3 +19,4 @@ mod reference;
 pub mod search;
 pub mod shape;
 pub mod typescript;
+mod words;

@@ -145,4 +145,4 @@ pub fn segment(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

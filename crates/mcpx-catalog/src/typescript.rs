@@ -1,1 +1,327 @@
-//! placeholder
+//! Signatures for a model, and the client that scripts import, made from the schemas of tools.
+//!
+//! Every tool is a function of one object. The object is optional exactly when the schema takes an empty one. What a
+//! server writes (names, descriptions, defaults, values) cannot leave the comment or literal in which it stands, is cut
+//! where it is long, and what comes out parses and type-checks under `--strict`, whatever the schema.
+
+mod render;
+mod text;
+
+use std::collections::BTreeSet;
+
+use mcp_wire::{Raw, Tool};
+use serde_json::Value;
+
+use crate::names::{self, Names};
+use crate::reference::{self, Trail};
+use render::Renderer;
+use text::{comment, comment_lines, member, quoted};
+
+/// How much of a tool's description is kept, in characters.
+const MAX_TOOL_TEXT: usize = 2_000;
+/// How much of a server's instructions is kept, in characters.
+const MAX_INSTRUCTIONS: usize = 4_000;
+/// Longest type of one tool, in bytes; a longer one is a plain record.
+const MAX_TYPE_BYTES: usize = 64 << 10;
+
+/// A server's tools and what is said about them.
+#[derive(Debug, Clone, Default)]
+pub struct Namespace<'a> {
+    /// The server, by its own name.
+    pub server: &'a str,
+    /// What the person who configured it says about it.
+    pub description: Option<&'a str>,
+    /// What that person wants read before the signatures.
+    pub prelude: Option<&'a str>,
+    /// What the server says about itself. Leave it out for a single tool.
+    pub instructions: Option<&'a str>,
+    /// Its tools.
+    pub tools: &'a [Tool],
+}
+
+/// Declarations of namespaces: what `types` prints. A whole ambient file by itself.
+#[must_use]
+pub fn types(namespaces: &[Namespace<'_>]) -> String {
+    let spaces: Vec<Space<'_>> = spaces(namespaces);
+    let mut text = String::from("type ToolResult = any;\n");
+    if spaces.iter().any(|space| {
+        space
+            .functions
+            .iter()
+            .any(|function| function.output.is_some())
+    }) {
+        text.push_str("type Envelope = { content?: unknown[]; structuredContent?: unknown; isError?: boolean };\n");
+        text.push_str(
+            "type Attached<T> = T extends object ? T & { readonly raw: Envelope } : T;\n",
+        );
+    }
+    for space in &spaces {
+        text.push('\n');
+        for function in &space.functions {
+            text.extend(function.named.iter().map(String::as_str));
+        }
+        text.push_str(&comment(&space.lines, 0));
+        text.push_str(&format!("declare const {}: {{\n", space.identifier));
+        for function in &space.functions {
+            text.push_str(&comment(&function.lines, 2));
+            let name = member(function.spellings.first().map_or("", String::as_str));
+            text.push_str(&format!(
+                "  {name}: ({}) => {};\n",
+                function.parameter(),
+                function.result()
+            ));
+        }
+        text.push_str("};\n");
+    }
+    text
+}
+
+/// The module that scripts import. `connect` says what carries its calls; it does nothing by itself.
+///
+/// A tool is found under its identifier, and under its plain form and its original name where they are its alone.
+#[must_use]
+pub fn client(namespaces: &[Namespace<'_>]) -> String {
+    let mut text = String::from(include_str!("typescript/client_head.ts"));
+    let names = Names::of_servers(namespaces.iter().map(|space| space.server));
+    let mut members = String::new();
+    let mut count = 0_usize;
+    for space in spaces(namespaces) {
+        let mut functions = String::new();
+        for function in &space.functions {
+            text.extend(function.named.iter().map(String::as_str));
+            text.push_str(&comment(&function.lines, 0));
+            let arguments = format!("{}, {}", quoted(space.server), quoted(&function.tool));
+            text.push_str(&format!(
+                "const $tool{count} = ({}): {} => $call({arguments}, args);\n",
+                function.parameter(),
+                function.result()
+            ));
+            for spelling in &function.spellings {
+                functions.push_str(&format!("  {}: $tool{count},\n", member(spelling)));
+            }
+            count += 1;
+        }
+        text.push_str(&comment(&space.lines, 0));
+        text.push_str(&format!(
+            "export const {} = {{\n{functions}}};\n",
+            space.identifier
+        ));
+        for spelling in names.spellings(space.server, &space.identifier) {
+            members.push_str(&format!("  {}: {},\n", member(&spelling), space.identifier));
+            if spelling != space.identifier && names::namespace(&spelling) == spelling {
+                text.push_str(&format!(
+                    "export const {spelling} = {};\n",
+                    space.identifier
+                ));
+            }
+        }
+        text.push('\n');
+    }
+    text.push_str(&format!("export const tools = {{\n{members}}};\n"));
+    text
+}
+
+/// A namespace, ready to be written.
+struct Space<'a> {
+    server: &'a str,
+    identifier: String,
+    lines: Vec<String>,
+    functions: Vec<Function>,
+}
+
+/// A tool, ready to be written.
+struct Function {
+    tool: String,
+    /// The identifier first.
+    spellings: Vec<String>,
+    lines: Vec<String>,
+    named: Vec<String>,
+    arguments: String,
+    is_optional: bool,
+    output: Option<String>,
+}
+
+impl Function {
+    fn parameter(&self) -> String {
+        let mark = if self.is_optional { "?" } else { "" };
+        format!("args{mark}: {}", self.arguments)
+    }
+
+    fn result(&self) -> String {
+        let output = self.output.as_ref();
+        output.map_or_else(
+            || "Promise<ToolResult>".to_owned(),
+            |output| format!("Promise<Attached<{output}>>"),
+        )
+    }
+}
+
+fn spaces<'a>(namespaces: &[Namespace<'a>]) -> Vec<Space<'a>> {
+    let mut seen = BTreeSet::new();
+    let once = namespaces
+        .iter()
+        .filter(|space| seen.insert(names::namespace(space.server)));
+    once.map(space).collect()
+}
+
+fn space<'a>(namespace: &Namespace<'a>) -> Space<'a> {
+    let identifier = names::namespace(namespace.server);
+    let mut lines = Vec::new();
+    if identifier != namespace.server {
+        lines.push(format!("The server {}.", shown(namespace.server)));
+    }
+    for (text, max_chars) in [
+        (namespace.prelude, MAX_INSTRUCTIONS),
+        (namespace.description, MAX_TOOL_TEXT),
+        (namespace.instructions, MAX_INSTRUCTIONS),
+    ] {
+        lines.extend(
+            text.into_iter()
+                .flat_map(|text| comment_lines(text, max_chars)),
+        );
+    }
+    let index = Names::of_tools(namespace.tools.iter().map(|tool| tool.name.clone()));
+    let mut seen = BTreeSet::new();
+    let mut tools: Vec<&Tool> = namespace
+        .tools
+        .iter()
+        .filter(|tool| seen.insert(&tool.name))
+        .collect();
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    let functions = tools
+        .into_iter()
+        .map(|tool| function(tool, &identifier, &index))
+        .collect();
+    Space {
+        server: namespace.server,
+        identifier,
+        lines,
+        functions,
+    }
+}
+
+fn function(tool: &Tool, space: &str, index: &Names) -> Function {
+    let identifier = names::function(&tool.name);
+    let mut lines = tool
+        .description()
+        .map(|text| comment_lines(&text, MAX_TOOL_TEXT))
+        .unwrap_or_default();
+    if identifier != tool.name {
+        lines.push(format!(
+            "The server's name for it is {}.",
+            shown(&tool.name)
+        ));
+    }
+    let mut named = Vec::new();
+    let (arguments, is_optional) = match value_of(&tool.input_schema()) {
+        Some(schema) => {
+            let mut arguments = rendered(&schema, format!("{space}_{identifier}_in"), &mut named);
+            if arguments == "unknown" {
+                RECORD.clone_into(&mut arguments);
+            }
+            (arguments, takes_nothing(&schema))
+        }
+        None => (RECORD.to_owned(), true),
+    };
+    let output = tool.output_schema().map(|schema| {
+        let schema = value_of(schema);
+        schema.map_or_else(
+            || "unknown".to_owned(),
+            |schema| rendered(&schema, format!("{space}_{identifier}_out"), &mut named),
+        )
+    });
+    let spellings = index.spellings(&tool.name, &identifier);
+    Function {
+        tool: tool.name.clone(),
+        spellings,
+        lines,
+        named,
+        arguments,
+        is_optional,
+        output,
+    }
+}
+
+const RECORD: &str = "{ [key: string]: unknown }";
+
+/// A name inside a comment.
+fn shown(name: &str) -> String {
+    comment_lines(&quoted(name), 200).concat()
+}
+
+fn value_of(schema: &Raw) -> Option<Value> {
+    schema.value().ok()
+}
+
+fn rendered(schema: &Value, prefix: String, named: &mut Vec<String>) -> String {
+    let mut renderer = Renderer::new(schema, prefix);
+    let text = renderer.whole(2);
+    if text.len() + renderer.named.iter().map(String::len).sum::<usize>() > MAX_TYPE_BYTES {
+        return RECORD.to_owned();
+    }
+    named.append(&mut renderer.named);
+    text
+}
+
+/// Whether an empty object fits the schema.
+fn takes_nothing(schema: &Value) -> bool {
+    let mut left = 2_000;
+    takes_empty(schema, schema, &Trail::default().with(schema), &mut left)
+}
+
+fn takes_empty(root: &Value, schema: &Value, trail: &Trail, left: &mut usize) -> bool {
+    let Value::Object(members) = schema else {
+        return schema != &Value::Bool(false);
+    };
+    *left = left.saturating_sub(1);
+    if *left == 0 {
+        return true;
+    }
+    let is_empty = |keyword: &str| {
+        members
+            .get(keyword)
+            .and_then(Value::as_array)
+            .is_none_or(Vec::is_empty)
+    };
+    let list = |keyword: &str| {
+        members
+            .get(keyword)
+            .and_then(Value::as_array)
+            .filter(|list| !list.is_empty())
+    };
+    if !is_empty("required")
+        || members
+            .get("minProperties")
+            .and_then(Value::as_u64)
+            .unwrap_or(0)
+            > 0
+    {
+        return false;
+    }
+    let is_object = match members.get("type") {
+        Some(Value::String(word)) => word == "object",
+        Some(Value::Array(words)) => words.iter().any(|word| word == "object"),
+        _ => true,
+    };
+    let target = reference::of(members).and_then(|reference| reference::resolve(root, reference));
+    let by_reference = target.is_none_or(|target| {
+        trail.holds(target) || takes_empty(root, target, &trail.with(target), left)
+    });
+    is_object
+        && by_reference
+        && list("allOf").is_none_or(|parts| {
+            parts
+                .iter()
+                .all(|part| takes_empty(root, part, trail, left))
+        })
+        && ["anyOf", "oneOf"].iter().all(|keyword| {
+            list(keyword).is_none_or(|parts| {
+                parts
+                    .iter()
+                    .any(|part| takes_empty(root, part, trail, left))
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::shape::tests::any_schema;
+
+fn tool(name: &str, input: &Value) -> Tool {
+    Tool::parse(&Raw::of(
+        &json!({"name": name, "description": "Does it.", "inputSchema": input}),
+    ))
+    .unwrap()
+}
+
+fn signature(input: &Value) -> String {
+    let tools = [tool("t", input)];
+    let text = types(&[Namespace {
+        server: "demo",
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    text.split_once("  t: ")
+        .unwrap()
+        .1
+        .rsplit_once(";\n};")
+        .unwrap()
+        .0
+        .to_owned()
+}
+
+#[test]
+fn the_object_is_optional_exactly_when_nothing_is_required() {
+    for (input, expected) in [
+        (
+            json!({}),
+            "(args?: { [key: string]: unknown }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"type": "object", "additionalProperties": false}),
+            "(args?: { [key: string]: never }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"properties": {"a": {"type": "string"}}}),
+            "(args?: { a?: string }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"properties": {"a": {"type": "string"}}, "required": ["a"]}),
+            "(args: { a: string }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+            "(args: ({ a?: unknown } & ({ a: unknown } | { b: unknown }))) => Promise<ToolResult>",
+        ),
+        (
+            json!({"allOf": [{"$ref": "#/$defs/x"}], "$defs": {"x": {"required": ["q"]}}}),
+            "(args: { q: unknown }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"oneOf": [{"required": ["q"]}, {"type": "object"}]}),
+            "(args?: { q: unknown } | { [key: string]: unknown }) => Promise<ToolResult>",
+        ),
+        (
+            json!({"minProperties": 1}),
+            "(args: { [key: string]: unknown }) => Promise<ToolResult>",
+        ),
+    ] {
+        assert_eq!(signature(&input), expected, "{input}");
+    }
+}
+
+#[test]
+fn keywords_become_types() {
+    for (schema, expected) in [
+        (json!({"type": "integer"}), "number"),
+        (json!({"type": ["string", "null"]}), "string | null"),
+        (
+            json!({"enum": ["a\"`${", 1, null, true]}),
+            r#""a\"`${" | 1 | null | true"#,
+        ),
+        (json!({"enum": []}), "never"),
+        (json!({"const": 3}), "3"),
+        (json!({"type": "string", "nullable": true}), "string | null"),
+        (
+            json!({"type": "array", "items": {"type": "string"}}),
+            "string[]",
+        ),
+        (
+            json!({"type": "array", "items": {"enum": ["a", "b"]}}),
+            r#"Array<"a" | "b">"#,
+        ),
+        (json!({"type": "array"}), "unknown[]"),
+        (
+            json!({"prefixItems": [{"type": "number"}, {"type": "string"}], "minItems": 1, "items": {"type": "null"}}),
+            "[(number), (string)?, ...null[]]",
+        ),
+        (
+            json!({"additionalProperties": {"type": "number"}}),
+            "{ [key: string]: number }",
+        ),
+        (
+            json!({"properties": {"a-b": {"type": "number"}}, "additionalProperties": true}),
+            r#"{ "a-b"?: number; [key: string]: unknown }"#,
+        ),
+        (json!({"$ref": "https://example.com/x"}), "unknown"),
+        (
+            json!({"type": "object", "oneOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}, {"type": "null"}]}),
+            "{ k: 1 } | null",
+        ),
+        (json!(false), "never"),
+        (json!("nonsense"), "unknown"),
+    ] {
+        let whole = signature(&json!({"properties": {"p": schema}}));
+        assert_eq!(
+            whole,
+            format!("(args?: {{ p?: {expected} }}) => Promise<ToolResult>")
+        );
+    }
+}
+
+#[test]
+fn what_holds_itself_is_a_named_type_and_what_is_only_itself_is_unknown() {
+    let tools = [tool(
+        "t",
+        &json!({"properties": {"tree": {"$ref": "#/$defs/Node"}, "loop": {"$ref": "#/$defs/Loop"}},
+        "$defs": {"Node": {"properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}, "Loop": {"$ref": "#/$defs/Loop"}}}),
+    )];
+    let text = types(&[Namespace {
+        server: "demo",
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    assert!(
+        text.contains(
+            "type demo_t_in_Loop = unknown;\ntype demo_t_in_Node = { kids?: demo_t_in_Node[] };\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("(args?: { loop?: demo_t_in_Loop; tree?: demo_t_in_Node })"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_whole_namespace_reads_like_this() {
+    let tools = [
+        Tool::parse(&Raw::of(&json!({"name": "create-issue", "description": "Creates an issue.\nNot twice. */ @ts-ignore",
+            "inputSchema": {"properties": {"title": {"type": "string", "description": "one line"}, "draft": {"type": "boolean", "default": false}}, "required": ["title"]},
+            "outputSchema": {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}}))).unwrap(),
+        tool("new", &json!({})),
+    ];
+    let text = types(&[Namespace {
+        server: "issue-tracker",
+        instructions: Some("Ask before closing."),
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    let space = names::namespace("issue-tracker");
+    let function = names::function("create-issue");
+    assert_eq!(
+        text,
+        format!(
+            r#"type ToolResult = any;
+type Envelope = {{ content?: unknown[]; structuredContent?: unknown; isError?: boolean }};
+type Attached<T> = T extends object ? T & {{ readonly raw: Envelope }} : T;
+
+/**
+ * The server "issue-tracker".
+ * Ask before closing.
+ */
+declare const {space}: {{
+  /**
+   * Creates an issue.
+   * Not twice. *\/ @ ts-ignore
+   * The server's name for it is "create-issue".
+   */
+  {function}: (args: {{
+    /** default: false */
+    draft?: boolean;
+    /** one line */
+    title: string;
+  }}) => Promise<Attached<{{ number: number }}>>;
+  /** Does it. */
+  new: (args?: {{ [key: string]: unknown }}) => Promise<ToolResult>;
+}};
+"#
+        )
+    );
+    let client = client(&[Namespace {
+        server: "issue-tracker",
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    for line in [
+        format!("  {function}: $tool0,\n  create_issue: $tool0,\n  \"create-issue\": $tool0,\n"),
+        format!("export const issue_tracker = {space};\n"),
+        "=> $call(\"issue-tracker\", \"create-issue\", args);\n".to_owned(),
+    ] {
+        assert!(client.contains(&line), "{line} in {client}");
+    }
+}
+
+#[test]
+fn a_megabyte_of_description_and_a_schema_bomb_stay_small() {
+    let mut definitions = serde_json::Map::new();
+    for level in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(
+            format!("d{level}"),
+            json!({"properties": {"a": next, "b": next}}),
+        );
+    }
+    let raw = json!({"name": "t", "description": "x*/".repeat(400_000), "inputSchema": {"properties": {"bomb": {"$ref": "#/$defs/d0"}}, "$defs": definitions}});
+    let tools = [Tool::parse(&Raw::of(&raw)).unwrap()];
+    let spaces = [Namespace {
+        server: "demo",
+        tools: &tools,
+        ..Namespace::default()
+    }];
+    assert!(types(&spaces).len() < 80_000);
+    structure(&client(&spaces)).unwrap();
+}
+
+/// A cheap look at the structure of generated text: comments and literals end, brackets match.
+pub(crate) fn structure(text: &str) -> Result<(), String> {
+    let mut open = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = match c {
+            '/' if after.starts_with('*') => rest[2..].split_once("*/").ok_or("an open comment")?.1,
+            '/' if after.starts_with('/') => rest.split_once('\n').map_or("", |(_, rest)| rest),
+            '/' if after.starts_with("^\\s*") => {
+                after.split_once("/.test").ok_or("an open pattern")?.1
+            }
+            '"' | '`' => {
+                let mut chars = after.char_indices();
+                loop {
+                    match chars.next().ok_or("an open literal")? {
+                        (_, '\\') => drop(chars.next()),
+                        (_, '\n' | '\u{2028}' | '\u{2029}') if c == '"' => {
+                            return Err("a literal over lines".to_owned());
+                        }
+                        (at, end) if end == c => break &after[at + 1..],
+                        _ => {}
+                    }
+                }
+            }
+            '(' | '[' | '{' => {
+                open.push(c);
+                after
+            }
+            ')' | ']' | '}' => {
+                let expected = match c {
+                    ')' => '(',
+                    ']' => '[',
+                    _ => '{',
+                };
+                if open.pop() != Some(expected) {
+                    return Err(format!(
+                        "an unexpected {c} before {}",
+                        after.chars().take(40).collect::<String>()
+                    ));
+                }
+                after
+            }
+            '\0' => return Err("a NUL".to_owned()),
+            _ => after,
+        };
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{open:?} left open"))
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_schema_gives_code_of_sound_structure(schema in any_schema(), name in ".{1,20}", description in "(\\*/|`|\\$\\{|\"|\\\\|\u{2028}|\0|@ts-ignore|a|\n){0,30}") {
+        let raw = json!({"name": name, "description": description, "inputSchema": {"type": "object", "properties": {"p": schema, name.clone(): {"description": description}}}, "outputSchema": {"properties": {"o": schema}}});
+        let tools = [Tool::parse(&Raw::of(&raw)).unwrap()];
+        let spaces = [Namespace { server: &name, prelude: Some(&description), tools: &tools, ..Namespace::default() }];
+        prop_assert_eq!(structure(&types(&spaces)), Ok(()));
+        prop_assert_eq!(structure(&client(&spaces)), Ok(()));
+    }
+}
