@@ -15,7 +15,13 @@ pub(super) struct Takes {
 
 /// Refuses foreign names: a page in a browser can send requests to a loopback address, but not under its name.
 pub(super) fn check_names(config: &HttpConfig, head: &Parts) -> Result<(), Refused> {
-    let refused = |what: &str, name: &str| {
+    let refused = |what: &str, name: Option<&str>| {
+        let Some(name) = name else {
+            return Err(Box::new(plain(
+                StatusCode::FORBIDDEN,
+                &format!("the header `{what}` is missing, there twice, or no ASCII text"),
+            )));
+        };
         let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
         Err(Box::new(plain(
             StatusCode::FORBIDDEN,
@@ -29,15 +35,16 @@ pub(super) fn check_names(config: &HttpConfig, head: &Parts) -> Result<(), Refus
             Some(authority) => Some(authority.as_str()),
             None => single(&head.headers, header::HOST.as_str()),
         };
-        let host = host.unwrap_or_default();
-        if !is_known(host_name(host), &config.hosts) {
+        if !host.is_some_and(|host| is_known(host_name(host), &config.hosts)) {
             return refused("host", host);
         }
     }
     if !head.headers.contains_key(header::ORIGIN) {
         return Ok(());
     }
-    let origin = single(&head.headers, header::ORIGIN.as_str()).unwrap_or_default();
+    let Some(origin) = single(&head.headers, header::ORIGIN.as_str()) else {
+        return refused("origin", None);
+    };
     let is_listed = config
         .origins
         .iter()
@@ -50,7 +57,7 @@ pub(super) fn check_names(config: &HttpConfig, head: &Parts) -> Result<(), Refus
     if is_listed || name.is_some_and(|name| is_known(name, &[])) {
         Ok(())
     } else {
-        refused("origin", origin)
+        refused("origin", Some(origin))
     }
 }
 
@@ -91,6 +98,14 @@ pub(super) fn check_types(head: &Parts) -> Result<Takes, Refused> {
             "the body has to be of the type application/json",
         )));
     }
+    let encodings = head.headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut encodings = encodings.map(|value| value.as_bytes().trim_ascii());
+    if encodings.any(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
+        return Err(Box::new(plain(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body has to come without a `content-encoding`",
+        )));
+    }
     let takes = accepted(&head.headers);
     if !takes.json && !takes.events {
         return Err(Box::new(plain(
@@ -102,33 +117,41 @@ pub(super) fn check_types(head: &Parts) -> Result<Takes, Refused> {
 }
 
 pub(super) fn accepted(headers: &HeaderMap) -> Takes {
-    if !headers.contains_key(header::ACCEPT) {
-        return Takes {
-            json: true,
-            events: true,
-        };
+    let values = headers.get_all(header::ACCEPT).iter();
+    let text: Vec<&str> = values.map(|value| value.to_str().unwrap_or("?")).collect();
+    let text = text.join(",").to_ascii_lowercase();
+    let ranges: Vec<(&str, bool)> = text
+        .split(',')
+        .map(str::trim)
+        .filter(|range| !range.is_empty())
+        .map(range)
+        .collect();
+    Takes {
+        json: is_taken(&ranges, ["application/json", "application/*", "*/*"]),
+        events: is_taken(&ranges, ["text/event-stream", "text/*", "*/*"]),
     }
-    let mut takes = Takes {
-        json: false,
-        events: false,
-    };
-    for value in headers.get_all(header::ACCEPT) {
-        for range in value.to_str().unwrap_or_default().split(',') {
-            let mut parts = range.split(';').map(str::trim);
-            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let is_refused = parts.any(|part| {
-                part.strip_prefix("q=")
-                    .and_then(|q| q.parse::<f32>().ok())
-                    .is_some_and(|q| q <= 0.0)
-            });
-            if is_refused {
-                continue;
-            }
-            takes.json |= matches!(name.as_str(), "application/json" | "application/*" | "*/*");
-            takes.events |= matches!(name.as_str(), "text/event-stream" | "text/*" | "*/*");
-        }
-    }
-    takes
+}
+
+/// The name of one range of `Accept`, and whether it is wanted: with `q=0` it is not.
+fn range(text: &str) -> (&str, bool) {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    let is_refused = parts.any(|part| {
+        part.strip_prefix("q=")
+            .and_then(|q| q.parse::<f32>().ok())
+            .is_some_and(|q| q <= 0.0)
+    });
+    (name, !is_refused)
+}
+
+/// Whether a type is taken; of the names it goes by, the most specific one that is listed decides. An empty list takes
+/// everything.
+fn is_taken(ranges: &[(&str, bool)], names: [&str; 3]) -> bool {
+    ranges.is_empty()
+        || names
+            .iter()
+            .find_map(|name| ranges.iter().find(|(range, _)| range == name))
+            .is_some_and(|(_, is_wanted)| *is_wanted)
 }
 
 #[cfg(test)]
@@ -188,11 +211,32 @@ mod tests {
             );
         }
         assert!(!check(&[("host", "localhost"), ("host", "evil.example")]));
+        assert!(!check(&[]));
         assert!(!check(&[
             ("host", "localhost"),
             ("origin", "http://localhost"),
             ("origin", "http://evil.example")
         ]));
+    }
+
+    #[test]
+    fn a_body_is_json_without_an_encoding() {
+        let check = |name, value| {
+            let json = ("content-type", "application/json; charset=utf-8");
+            check_types(&head(&[json, (name, value)])).map_err(|refused| refused.status())
+        };
+        assert!(check("content-encoding", "Identity").is_ok());
+        for (name, value) in [
+            ("content-encoding", "gzip"),
+            ("content-encoding", "identity, br"),
+            ("content-type", "text/plain"),
+        ] {
+            assert_eq!(
+                check(name, value),
+                Err(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+                "{name}: {value}"
+            );
+        }
     }
 
     #[test]
@@ -204,6 +248,11 @@ mod tests {
             ("*/*", true, true),
             ("text/html", false, false),
             ("application/json;q=0, text/*", false, true),
+            ("application/json; Q=0, */*", false, true),
+            ("*/*, text/event-stream;q=0.0", true, false),
+            ("Application/JSON ; charset=utf-8", true, false),
+            ("", true, true),
+            (" , ", true, true),
         ] {
             assert_eq!(
                 accepted(&head(&[("accept", accept)]).headers),

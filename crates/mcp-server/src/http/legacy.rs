@@ -7,10 +7,10 @@ use http::{HeaderValue, Response, StatusCode, header};
 use mcp_wire::{Era, Frame, Id, Notification, Raw, Request, Revision, RpcError, error, method};
 use tokio_util::sync::CancellationToken;
 
+use super::Http;
 use super::answer::{Refused, ResponseBody, empty, event, events, json, plain, refuse};
 use super::gate::{Takes, single};
 use super::sessions::Session;
-use super::{Http, not_allowed};
 use crate::call::Caller;
 use crate::event_log::EventLog;
 use crate::stream::{CallStream, Sink};
@@ -266,7 +266,10 @@ fn full() -> Response<ResponseBody> {
 }
 
 pub(super) fn not_allowed_without_session() -> Response<ResponseBody> {
-    let mut response = not_allowed();
+    let mut response = plain(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "only POST is taken here, since GET and DELETE need the `mcp-session-id` of a session that `initialize` began",
+    );
     response
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static("POST"));
