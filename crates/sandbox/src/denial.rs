@@ -13,6 +13,8 @@ pub struct Denial {
     pub what: Option<String>,
     /// The rule that refused it, in words for a person and a model.
     pub rule: String,
+    /// What a model can do now, as the end of a sentence; empty where that cannot be told.
+    pub hint: &'static str,
     /// The line of the output that says so, at most 200 characters.
     pub line: String,
 }
@@ -25,6 +27,18 @@ impl std::fmt::Display for Denial {
         }
     }
 }
+
+/// A rule in words, and what can be done about it.
+type Ruling = (String, &'static str);
+
+/// What can be done where the network is missing.
+const NO_NETWORK: &str = "only the user can allow it, by `sandbox.network = true`";
+
+/// What can be done about something that is hidden.
+const HIDDEN: &str = "do without it, or ask the user for what you need of it";
+
+/// What can be done about something that stays as it is.
+const KEPT: &str = "leave it as it is, or tell the user what to change in it";
 
 /// Longest line that is kept, in characters.
 const LINE: usize = 200;
@@ -95,29 +109,30 @@ fn denial_at(lines: &[&str], at: usize, policy: &Policy) -> Option<Denial> {
     let lower = line.to_lowercase();
     let has = |texts: &[&str]| texts.iter().any(|text| lower.contains(text));
     let near = &lines[at.saturating_sub(AROUND)..lines.len().min(at + AROUND + 1)];
-    let told = |what: Option<String>, rule: String| {
+    let told = |what: Option<String>, (rule, hint): Ruling| {
         Some(Denial {
             what,
             rule,
+            hint,
             line: cut(line),
         })
     };
     if !policy.network {
         if has(&NETWORK_TEXTS) {
             let around = || near.iter().find_map(|line| host(line));
-            return told(
-                host(line).or_else(around),
-                "the sandbox has no network".to_owned(),
-            );
+            return told(host(line).or_else(around), no_network());
         }
         if let Some(host) = unreached(&lower) {
-            return told(Some(host), "the sandbox has no network".to_owned());
+            return told(Some(host), no_network());
         }
     }
     if lower.contains("docker daemon") || lower.contains("podman.sock") {
         return told(
             None,
-            "the sandbox hides the sockets of container engines".to_owned(),
+            (
+                "the sandbox hides the sockets of container engines".to_owned(),
+                "do without containers, or tell the user what to run",
+            ),
         );
     }
     if has(&FORK_TEXTS) || lower.contains("can't start new thread") {
@@ -128,8 +143,11 @@ fn denial_at(lines: &[&str], at: usize, policy: &Policy) -> Option<Denial> {
         if near.iter().any(tells_of_fork) {
             return told(
                 None,
-                format!(
-                    "the sandbox lets at most {MAX_PROCESSES} processes and threads run at a time"
+                (
+                    format!(
+                        "the sandbox lets at most {MAX_PROCESSES} processes and threads run at a time"
+                    ),
+                    "start fewer at a time",
                 ),
             );
         }
@@ -153,12 +171,12 @@ fn denial_at(lines: &[&str], at: usize, policy: &Policy) -> Option<Denial> {
         None if is_read_only => told(None, writable_rule(policy)),
         // A path that no rule covers was refused by its own mode.
         None if !paths(line).is_empty() || !is_refusal => None,
-        None => told(None, "the sandbox may have refused this".to_owned()),
+        None => told(None, ("the sandbox may have refused this".to_owned(), "")),
     }
 }
 
 /// Returns the rule that covers a path.
-fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
+fn rule_of(path: &Path, policy: &Policy) -> Option<Ruling> {
     let under = |paths: &[PathBuf]| {
         paths
             .iter()
@@ -166,7 +184,7 @@ fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
             .cloned()
     };
     if let Some(hidden) = under(&policy.hidden) {
-        return Some(format!("the sandbox hides `{}`", hidden.display()));
+        return Some(hides(&hidden));
     }
     if path.is_relative() {
         // Programs speak of files as they were told of them: from the folder they stand in, which is in a writable one.
@@ -178,28 +196,46 @@ fn rule_of(path: &Path, policy: &Policy) -> Option<String> {
             around.any(|part| hidden.ends_with(part.strip_prefix(".").unwrap_or(part)))
         };
         if let Some(hidden) = hidden.find(names) {
-            return Some(format!("the sandbox hides `{}`", hidden.display()));
+            return Some(hides(hidden));
         }
     }
     if policy.mode == Mode::ReadOnly {
         return path.is_absolute().then(|| writable_rule(policy));
     }
     if let Some(kept) = under(&policy.read_only_within) {
-        return Some(format!("the sandbox keeps `{}` read-only", kept.display()));
+        return Some(keeps(&kept));
     }
     if path.is_relative() {
         let kept = policy.read_only_within.iter().find(|kept| {
             kept.file_name()
                 .is_some_and(|name| path.components().any(|part| part.as_os_str() == name))
         })?;
-        return Some(format!("the sandbox keeps `{}` read-only", kept.display()));
+        return Some(keeps(kept));
     }
     (under(&policy.writable).is_none() && !path.starts_with("/tmp")).then(|| writable_rule(policy))
 }
 
-fn writable_rule(policy: &Policy) -> String {
+fn no_network() -> Ruling {
+    ("the sandbox has no network".to_owned(), NO_NETWORK)
+}
+
+fn hides(path: &Path) -> Ruling {
+    (format!("the sandbox hides `{}`", path.display()), HIDDEN)
+}
+
+fn keeps(path: &Path) -> Ruling {
+    (
+        format!("the sandbox keeps `{}` read-only", path.display()),
+        KEPT,
+    )
+}
+
+fn writable_rule(policy: &Policy) -> Ruling {
     if policy.mode == Mode::ReadOnly {
-        return "the sandbox is read-only: only `/tmp` may be written".to_owned();
+        return (
+            "the sandbox is read-only: only `/tmp` may be written".to_owned(),
+            "write to `$TMPDIR`, or tell the user what you would change",
+        );
     }
     let roots: Vec<String> = policy
         .writable
@@ -207,11 +243,17 @@ fn writable_rule(policy: &Policy) -> String {
         .map(|root| format!("`{}`", root.display()))
         .collect();
     if roots.is_empty() {
-        return "the sandbox lets nothing but `/tmp` be written".to_owned();
+        return (
+            "the sandbox lets nothing but `/tmp` be written".to_owned(),
+            "write to `$TMPDIR`, or ask the user for `--add-dir`",
+        );
     }
-    format!(
-        "the sandbox lets only {} and `/tmp` be written",
-        roots.join(", ")
+    (
+        format!(
+            "the sandbox lets only {} and `/tmp` be written",
+            roots.join(", ")
+        ),
+        "write there, or ask the user for `--add-dir`",
     )
 }
 

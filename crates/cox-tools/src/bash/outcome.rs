@@ -38,7 +38,11 @@ pub(crate) fn text(ran: &Ran, timeout: Duration) -> String {
     };
     text.push_str(&how);
     if let Some(denial) = &ran.denial {
-        let _written = write!(text, "\n[sandbox: {denial}]");
+        let _written = write!(text, "\n[sandbox: {denial}");
+        if !denial.hint.is_empty() {
+            let _written = write!(text, "; {}", denial.hint);
+        }
+        text.push(']');
     }
     // What was cut short was not left behind, and its line says that all of it has ended.
     let ended_by_itself = matches!(ended.exit, Exit::Code(_) | Exit::Signal(_));

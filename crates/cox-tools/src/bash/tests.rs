@@ -101,6 +101,7 @@ fn denials_and_what_was_left_are_named() {
     odd.denial = Some(Denial {
         what: Some("/etc/motd".to_owned()),
         rule: "the sandbox is read-only".to_owned(),
+        hint: "do without",
         line: String::new(),
     });
     odd.ended.left_behind = LeftBehind {
@@ -110,7 +111,7 @@ fn denials_and_what_was_left_are_named() {
     odd.ended.survivors = vec![7, 9];
     check(
         &odd,
-        "[exit 1, 1.2 s]\n[sandbox: the sandbox is read-only (/etc/motd)]\n[2 background processes were ended with the command: `sleep 1000`, `a␛[2J␊b`; `background: true` keeps them running]\n\
+        "[exit 1, 1.2 s]\n[sandbox: the sandbox is read-only (/etc/motd); do without]\n[2 background processes were ended with the command: `sleep 1000`, `a␛[2J␊b`; `background: true` keeps them running]\n\
          [still running, could not be ended: pid 7, 9]",
     );
 }

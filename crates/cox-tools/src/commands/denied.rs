@@ -226,8 +226,16 @@ mod tests {
         fs::create_dir(root.join("c")).unwrap();
         write(root.join("c/.env"));
         check(&[".env", "a/.env", "a/secret", "b/.env", "c/.env"]);
-        // By now every folder has been read long after it changed.
-        std::thread::sleep(TICK * 2);
+        // Until every folder has been read long after it changed.
+        let until = Instant::now() + Duration::from_secs(10);
+        let is_settled = || {
+            let known = search.known.lock().unwrap();
+            known.values().all(|folder| folder.is_settled)
+        };
+        while !is_settled() {
+            assert!(Instant::now() < until, "a folder never settles");
+            search.expand();
+        }
         check(&[".env", "a/.env", "a/secret", "b/.env", "c/.env"]);
         let gone = tempfile::Builder::new()
             .prefix("x")

@@ -289,7 +289,7 @@ async fn every_backend_holds_the_line_and_names_the_rule() {
         );
         let output = lab.call(json!({"command": line})).await.unwrap();
         let rule = format!(
-            "[sandbox: the sandbox lets only `{}` and `/tmp` be written ({})]",
+            "[sandbox: the sandbox lets only `{}` and `/tmp` be written ({}); write there, or ask the user for `--add-dir`]",
             lab.work().display(),
             outside.display()
         );

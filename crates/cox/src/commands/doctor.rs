@@ -270,7 +270,7 @@ fn sandbox_backend(settings: &Settings) -> Check {
         return check(
             "sandbox",
             State::Warning,
-            "danger-full-access: commands run bare",
+            "commands may change everything: there is no sandbox (danger-full-access)",
         );
     }
     let detected = wire_up::detect(settings);
@@ -287,8 +287,22 @@ fn sandbox_backend(settings: &Settings) -> Check {
     } else {
         State::Warning
     };
+    let may_change = if mode == "read-only" {
+        "nothing but temporary files"
+    } else {
+        "the workspace and temporary files"
+    };
+    let network = if settings
+        .merged
+        .switch("sandbox.network")
+        .unwrap_or_default()
+    {
+        "use the network"
+    } else {
+        "reach no network"
+    };
     let mut detail = format!(
-        "{mode} by {}: {}",
+        "commands may change {may_change} and {network} ({mode}), held by {}: {}",
         wire_up::backend_word(&detected.backend),
         detected.why
     );

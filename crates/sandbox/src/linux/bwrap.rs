@@ -66,7 +66,7 @@ pub(super) fn detect(helper: &Path) -> Result<Detected, String> {
                     (true, false) => " without a process table of its own".to_owned(),
                 };
                 return Ok(Detected {
-                    why: format!("a probe run of `{}` worked{limits}", path.display()),
+                    why: format!("a trial run of `{}` worked{limits}", path.display()),
                     backend: Backend::Bubblewrap { path },
                     helper: helper.to_owned(),
                     features,

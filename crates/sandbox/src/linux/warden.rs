@@ -63,10 +63,12 @@ pub(super) fn split(duty: Duty) -> Result<(), String> {
     // Before there is a child: what loses its parent first would go to another. The child does not inherit it.
     // SAFETY: a flag by value; orphans of the command become ours.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let before = be_deaf();
     // SAFETY: the process has one thread, so the child may do anything.
     match unsafe { libc::fork() } {
         -1 => Err(format!("cannot fork: {}", std::io::Error::last_os_error())),
         0 => {
+            hear_again(&before);
             if let Some(report) = duty.report {
                 // SAFETY: closes a descriptor that nothing in this process uses: the command has nothing to report.
                 unsafe { libc::close(report) };
@@ -82,11 +84,15 @@ pub(super) fn split(duty: Duty) -> Result<(), String> {
 /// count, and whatever is inside ends with the child.
 pub(super) fn stay_outside() -> Result<(), String> {
     let parent = getppid();
+    let before = be_deaf();
     // SAFETY: the process has one thread, so the child may do anything.
     match unsafe { libc::fork() } {
         -1 => Err(format!("cannot fork: {}", std::io::Error::last_os_error())),
-        0 => set_parent_process_death_signal(Some(Signal::KILL))
-            .map_err(|error| format!("cannot follow the parent: {error}")),
+        0 => {
+            hear_again(&before);
+            set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(|error| format!("cannot follow the parent: {error}"))
+        }
         child => {
             follow(
                 child,
@@ -128,7 +134,26 @@ fn watch(child: libc::pid_t, parent: Option<Pid>, duty: Duty) -> ! {
     )
 }
 
-/// Waits without a pipe and deaf to signals until the child has ended or the parent is gone, and does what is told then.
+/// Holds all signals back, and returns which were held back before. It comes before the fork: a signal to both right after
+/// it must not end the warden.
+fn be_deaf() -> libc::sigset_t {
+    let signals = all_signals();
+    // SAFETY: all zero is a valid value of this plain structure; the sets live through the call, which changes nothing
+    // but the mask of this thread.
+    unsafe {
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const signals, &raw mut before);
+        before
+    }
+}
+
+/// Lets through what is not in the set.
+fn hear_again(before: &libc::sigset_t) {
+    // SAFETY: the set lives through the call, which changes nothing but the mask of this thread.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+}
+
+/// Waits without a pipe, deaf to signals as it was made, until the child has ended or the parent is gone, and does what is told then.
 fn follow(
     child: libc::pid_t,
     parent: Option<Pid>,
@@ -140,8 +165,6 @@ fn follow(
     // SAFETY: a flag by value.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
     let signals = all_signals();
-    // SAFETY: the sets live through the calls, which change nothing but the mask of this thread.
-    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut()) };
     let followed = set_parent_process_death_signal(Some(Signal::TERM)).is_ok();
     let_go_of_pipes(kept);
     loop {

@@ -7,9 +7,11 @@
     reason = "the files here are the tests' own"
 )]
 
+mod denials;
 mod ends;
 mod escape;
 mod lab;
+mod links;
 mod ordinary;
 mod refusal;
 mod syscalls;
