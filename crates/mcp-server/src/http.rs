@@ -58,7 +58,7 @@ pub struct HttpConfig {
     pub session_idle: Duration,
     /// Connections at the same time; further ones wait to be accepted.
     pub connections: usize,
-    /// Bodies that are read at the same time.
+    /// Large bodies that are read at the same time; small ones need no room.
     pub bodies: usize,
 }
 
@@ -221,16 +221,8 @@ impl Http {
             Ok(takes) => takes,
             Err(refused) => return *refused,
         };
-        let read = {
-            let room = tokio::time::timeout(self.0.config.read, self.0.bodies.acquire());
-            let Ok(Ok(_room)) = room.await else {
-                let message = "too many requests are being read; try again later";
-                return plain(StatusCode::SERVICE_UNAVAILABLE, message);
-            };
-            let limit = self.0.server.limits().message_bytes;
-            body::read(body, limit, self.0.config.read).await
-        };
-        let bytes = match read {
+        let limit = self.0.server.limits().message_bytes;
+        let bytes = match body::read(body, limit, self.0.config.read, &self.0.bodies).await {
             Ok(bytes) => bytes,
             Err(refused) => return *refused,
         };

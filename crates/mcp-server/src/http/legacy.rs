@@ -87,7 +87,11 @@ impl Http {
         principal: Option<String>,
         takes: Takes,
     ) -> Response<ResponseBody> {
-        if self.0.sessions.is_full() {
+        let (has_room, spare) = self.0.sessions.make_room();
+        if let Some(session) = spare {
+            self.leave(session);
+        }
+        if !has_room {
             return full();
         }
         let connection = self.0.server.connect(principal.clone());
@@ -230,12 +234,17 @@ impl Http {
 
     pub(super) fn sweep(&self) {
         for session in self.0.sessions.take_idle() {
-            let server = self.0.server.clone();
-            self.0
-                .server
-                .running
-                .spawn(async move { server.disconnect(&session.connection).await });
+            self.leave(session);
         }
+    }
+
+    /// Ends what belongs to a session that was taken out.
+    fn leave(&self, session: Arc<Session>) {
+        let server = self.0.server.clone();
+        self.0
+            .server
+            .running
+            .spawn(async move { server.disconnect(&session.connection).await });
     }
 }
 

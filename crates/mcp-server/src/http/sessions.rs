@@ -18,6 +18,9 @@ const MAX_ENDED: usize = 32;
 /// How many bytes they may hold.
 const MAX_ENDED_BYTES: usize = 4 * 1024 * 1024;
 
+/// How long a session has to be idle before it makes room for another, when there is none.
+const SPARE: Duration = Duration::from_secs(30);
+
 /// One session.
 pub(super) struct Session {
     pub(super) id: String,
@@ -132,9 +135,24 @@ impl Sessions {
         self.all().len()
     }
 
-    /// Whether there is no room for another.
-    pub(super) fn is_full(&self) -> bool {
-        self.all().len() >= self.most
+    /// Whether there is no room for another, after a session that nobody seems to need any more was taken out: the one
+    /// that has been idle for longest, and for a while. Its client finds out by a 404 and begins another one.
+    pub(super) fn make_room(&self) -> (bool, Option<Arc<Session>>) {
+        let now = Instant::now();
+        let mut sessions = self.all();
+        if sessions.len() < self.most {
+            return (true, None);
+        }
+        let longest_idle = sessions
+            .values()
+            .filter_map(|session| Some((session.idle_since()?, session)))
+            .filter(|(since, _)| now.duration_since(*since) >= SPARE)
+            .min_by_key(|(since, _)| *since)
+            .map(|(_, session)| Arc::clone(session));
+        if let Some(session) = &longest_idle {
+            sessions.remove(&session.id);
+        }
+        (longest_idle.is_some(), longest_idle)
     }
 
     /// Keeps a session for a connection that had its handshake. `None` when there is no room, or no randomness.
@@ -199,5 +217,39 @@ impl Sessions {
 
     fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_nobody_uses_makes_room_for_another_and_one_in_use_does_not() {
+        let sessions = Sessions::new(2, Duration::from_secs(3_600));
+        let begin = || {
+            let connection = Connection::new(1, None, CancellationToken::new());
+            sessions.begin(Arc::new(connection))
+        };
+        let (first, second) = (begin().unwrap(), begin().unwrap());
+        assert!(begin().is_none());
+        // Both were begun just now.
+        assert!(!sessions.make_room().0);
+        tokio::time::advance(SPARE).await;
+        let open = first.open();
+        let (has_room, spare) = sessions.make_room();
+        assert!(has_room);
+        assert_eq!(spare.unwrap().id, second.id);
+        assert!(sessions.get(&second.id, None).is_none());
+        begin().unwrap();
+        assert!(
+            !sessions.make_room().0,
+            "one is open, and one was begun just now"
+        );
+        drop(open);
+        tokio::time::advance(SPARE).await;
+        assert!(sessions.make_room().0);
     }
 }
