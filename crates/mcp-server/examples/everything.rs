@@ -1,5 +1,5 @@
 //! A server with something of everything, for the conformance suite and for tests: `everything stdio`,
-//! or `everything http PORT`, which prints its URL. What each thing answers is listed in `docs/how/conformance.md`.
+//! `everything http PORT`, which prints its URL, or `everything unix PATH`. What each thing answers is listed in `docs/how/conformance.md`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -31,7 +31,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let http = Http::new(server, HttpConfig::default());
             mcp_server::http::serve(http, Listener::Tcp(listener), CancellationToken::new()).await;
         }
-        _ => return Err("expected `stdio` or `http PORT`".into()),
+        #[cfg(unix)]
+        ["unix", path] => {
+            let listener = tokio::net::UnixListener::bind(path)?;
+            println!("{path}");
+            let http = Http::new(server, HttpConfig::default());
+            mcp_server::http::serve(http, Listener::Unix(listener), CancellationToken::new()).await;
+        }
+        _ => return Err("expected `stdio`, `http PORT` or `unix PATH`".into()),
     }
     // Reading stdin leaves a thread that waits for a line.
     std::process::exit(0)
