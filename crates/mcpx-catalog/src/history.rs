@@ -9,6 +9,7 @@
 mod change;
 mod diff;
 mod file;
+mod rename;
 mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};

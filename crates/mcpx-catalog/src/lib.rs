@@ -12,6 +12,8 @@
 //! Names, descriptions and schemas are text from outside. What is generated from them is safe to parse and to print;
 //! names and the record hold them as they came.
 
+#[cfg(test)]
+mod any_schema;
 mod canonical;
 pub mod history;
 pub mod names;

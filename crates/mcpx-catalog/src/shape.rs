@@ -9,6 +9,7 @@
 
 mod flatten;
 mod level;
+mod value_types;
 
 use mcp_wire::Raw;
 use serde_json::{Map, Value};
@@ -145,4 +146,4 @@ pub fn segment(name: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -4,6 +4,7 @@
 //! server writes (names, descriptions, defaults, values) cannot leave the comment or literal in which it stands, is cut
 //! where it is long, and what comes out parses and type-checks under `--strict`, whatever the schema.
 
+mod combine;
 mod render;
 mod text;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::names::{self, Names};
 use crate::reference::{self, Trail};
+use combine::{RECORD, UNKNOWN};
 use render::Renderer;
 use text::{comment, comment_lines, member, quoted};
 
@@ -216,7 +218,7 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
     let (arguments, is_optional) = match value_of(&tool.input_schema()) {
         Some(schema) => {
             let mut arguments = rendered(&schema, format!("{space}_{identifier}_in"), &mut named);
-            if arguments == "unknown" {
+            if arguments == UNKNOWN {
                 RECORD.clone_into(&mut arguments);
             }
             (arguments, takes_nothing(&schema))
@@ -226,7 +228,7 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
     let output = tool.output_schema().map(|schema| {
         let schema = value_of(schema);
         schema.map_or_else(
-            || "unknown".to_owned(),
+            || UNKNOWN.to_owned(),
             |schema| rendered(&schema, format!("{space}_{identifier}_out"), &mut named),
         )
     });
@@ -241,8 +243,6 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
         output,
     }
 }
-
-const RECORD: &str = "{ [key: string]: unknown }";
 
 /// A name inside a comment.
 fn shown(name: &str) -> String {

@@ -11,6 +11,14 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = String> {
         .flat_map(split_run)
 }
 
+/// What [`split`] takes apart inside, as one word: `promql` of `PromQL`, which prose spells either way.
+pub(crate) fn compounds(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|run| run.is_ascii())
+        .filter(|run| run.len() <= MAX_WORD_CHARS && split_run(run).len() > 1)
+        .map(str::to_lowercase)
+}
+
 /// A mark that belongs to the letter before it.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
@@ -78,6 +86,12 @@ fn unaccented(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_with_humps_is_also_one_word() {
+        let found: Vec<_> = compounds("PromQL query of GitHub's create_issue v2").collect();
+        assert_eq!(found, ["promql", "github", "v2"]);
+    }
 
     #[test]
     fn a_name_is_split_where_a_reader_would() {

@@ -46,7 +46,7 @@ kinds! {
     ArgumentAdded = "argument-added",
     /// There is an argument less.
     ArgumentRemoved = "argument-removed",
-    /// An argument has another name; see [`diff`](super::diff) for when that is assumed.
+    /// An argument has another name; a guess, made as `rename` says.
     ArgumentRenamed = "argument-renamed",
     /// An optional argument is required.
     ArgumentRequired = "argument-required",

@@ -55,6 +55,42 @@ fn key(name: &str) -> String {
         .collect()
 }
 
+/// How much each word of a tool counts. What a field repeats counts a few times at most, so that none can shout.
+fn weights(server: &str, entry: &Entry) -> BTreeMap<String, f32> {
+    let end = entry
+        .text
+        .char_indices()
+        .nth(MAX_TEXT_CHARS)
+        .map_or(entry.text.len(), |(at, _)| at);
+    let parameters = entry
+        .parameters
+        .iter()
+        .take(MAX_PARAMETERS)
+        .map(String::as_str);
+    let fields: [(Vec<&str>, f32, u8); 4] = [
+        (vec![&entry.name], NAME, 1),
+        (vec![server], SERVER, 1),
+        (parameters.collect(), PARAMETER, 2),
+        (vec![&entry.text[..end]], TEXT, 3),
+    ];
+    let mut weights: BTreeMap<String, f32> = BTreeMap::new();
+    for (texts, weight, most) in fields {
+        let mut counts: HashMap<String, u8> = HashMap::new();
+        for word in texts
+            .iter()
+            .flat_map(|text| words::split(text).chain(words::compounds(text)))
+        {
+            let word = stem(&word);
+            let count = counts.entry(word.clone()).or_default();
+            if *count < most && (weights.len() < MAX_WORDS || weights.contains_key(&word)) {
+                *count += 1;
+                *weights.entry(word).or_default() += weight;
+            }
+        }
+    }
+    weights
+}
+
 impl Index {
     pub(super) fn len(&self) -> usize {
         self.live
@@ -65,26 +101,7 @@ impl Index {
             self.documents.push(None);
             u32::try_from(self.documents.len() - 1).unwrap_or(u32::MAX)
         });
-        let mut weights: BTreeMap<String, f32> = BTreeMap::new();
-        let mut count = |text: &str, weight: f32| {
-            for word in words::split(text) {
-                let word = stem(&word);
-                if weights.len() < MAX_WORDS || weights.contains_key(&word) {
-                    *weights.entry(word).or_default() += weight;
-                }
-            }
-        };
-        count(&entry.name, NAME);
-        count(server, SERVER);
-        for parameter in entry.parameters.iter().take(MAX_PARAMETERS) {
-            count(parameter, PARAMETER);
-        }
-        let end = entry
-            .text
-            .char_indices()
-            .nth(MAX_TEXT_CHARS)
-            .map_or(entry.text.len(), |(at, _)| at);
-        count(&entry.text[..end], TEXT);
+        let weights = weights(server, entry);
         let length: f32 = weights.values().sum();
         let mut terms = Vec::with_capacity(weights.len());
         for (word, weight) in weights {

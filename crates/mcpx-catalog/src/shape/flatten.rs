@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::level::{Level, Part, Reader, Types};
+use super::level::{Level, Part, Reader};
+use super::value_types::Types;
 use super::{Cut, Field, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Shape, segment};
 use crate::canonical;
 use crate::reference::Trail;

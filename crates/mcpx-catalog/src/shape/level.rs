@@ -4,87 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::value_types::Types;
 use super::{Allowed, MAX_ALLOWED};
 use crate::canonical;
 use crate::reference::{self, Trail};
-
-/// A set of JSON types.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Types(u8);
-
-const WORDS: [(&str, u8); 7] = [
-    ("array", 1),
-    ("boolean", 2),
-    ("integer", 4),
-    // A number may be whole.
-    ("number", 8 | 4),
-    ("object", 16),
-    ("string", 32),
-    ("null", 64),
-];
-
-impl Types {
-    pub(super) const ALL: Self = Self(127);
-    const NONE: Self = Self(0);
-    const OBJECT: Self = Self(16);
-    pub(super) const NULL: Self = Self(64);
-
-    fn word(word: &str) -> Self {
-        WORDS
-            .iter()
-            .find(|(known, _)| *known == word)
-            .map_or(Self::ALL, |(_, bits)| Self(*bits))
-    }
-
-    fn of_value(value: &Value) -> Self {
-        Self::word(match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        })
-    }
-
-    pub(super) fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    pub(super) fn names(self) -> String {
-        let without_null = self.0 & !Self::NULL.0;
-        if without_null == Self::ALL.0 & !Self::NULL.0 {
-            return "unknown".to_owned();
-        }
-        if without_null == 0 {
-            return if self.has(Self::NULL) {
-                "null"
-            } else {
-                "never"
-            }
-            .to_owned();
-        }
-        let is_number = self.0 & 8 != 0;
-        WORDS
-            .iter()
-            .filter(|(word, bits)| {
-                *word != "null"
-                    && without_null & bits == *bits
-                    && !(*word == "integer" && is_number)
-            })
-            .map(|(word, _)| *word)
-            .collect::<Vec<_>>()
-            .join("|")
-    }
-}
 
 /// A schema, or several about the same place.
 #[derive(Clone)]
 pub(super) enum Part<'a> {
     One(&'a Value, Trail),
-    All(Vec<Part<'a>>),
-    Any(Vec<Part<'a>>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
 }
 
 /// What is said about one place.
@@ -142,7 +72,7 @@ impl<'a> Level<'a> {
 
     fn both(mut self, other: Self) -> Self {
         self.said_by_either(&other);
-        self.types = Types(self.types.0 & other.types.0);
+        self.types = self.types.and(other.types);
         self.cycle = self.cycle.or(other.cycle);
         self.allowed = match (self.allowed, other.allowed) {
             (Some(mine), Some(theirs)) => Some(mine.intersection(&theirs).cloned().collect()),
@@ -183,7 +113,7 @@ impl<'a> Level<'a> {
             (None, Some(theirs)) if self.types == Types::NULL => Some(theirs),
             _ => None,
         };
-        self.types = Types(self.types.0 | other.types.0);
+        self.types = self.types.or(other.types);
         self.cycle = self.cycle.or(other.cycle);
         self.limits = self.limits.union(&other.limits).cloned().collect();
         join(&mut self.members, other.members, Part::Any);
@@ -326,7 +256,7 @@ fn own<'a>(schema: &'a Map<String, Value>, trail: &Trail) -> Level<'a> {
     };
     level.types = said_types(schema, values);
     if schema.get("nullable") == Some(&Value::Bool(true)) {
-        level.types = Types(level.types.0 | Types::NULL.0);
+        level.types = level.types.or(Types::NULL);
     }
     level.allowed = values.map(|values| {
         let not_null = values.iter().filter(|value| !value.is_null());
@@ -351,7 +281,7 @@ fn own<'a>(schema: &'a Map<String, Value>, trail: &Trail) -> Level<'a> {
     {
         Some(Value::Bool(false)) => level.closed = true,
         Some(others @ Value::Object(members)) if !members.is_empty() => {
-            level.others = Some(part(others))
+            level.others = Some(part(others));
         }
         _ => {}
     }
@@ -372,8 +302,7 @@ fn own<'a>(schema: &'a Map<String, Value>, trail: &Trail) -> Level<'a> {
 }
 
 fn said_types(schema: &Map<String, Value>, values: Option<&[Value]>) -> Types {
-    let union =
-        |types: &mut dyn Iterator<Item = Types>| Types(types.fold(0, |bits, types| bits | types.0));
+    let union = |types: &mut dyn Iterator<Item = Types>| types.fold(Types::NONE, Types::or);
     let said = match schema.get("type") {
         Some(Value::String(word)) => Some(Types::word(word)),
         Some(Value::Array(words)) if !words.is_empty() => Some(union(
@@ -383,7 +312,7 @@ fn said_types(schema: &Map<String, Value>, values: Option<&[Value]>) -> Types {
     };
     if let Some(values) = values {
         let of_values = union(&mut values.iter().map(Types::of_value));
-        return said.map_or(of_values, |said| Types(said.0 & of_values.0));
+        return said.map_or(of_values, |said| said.and(of_values));
     }
     said.unwrap_or_else(|| {
         let has = |keywords: &[&str]| keywords.iter().any(|keyword| schema.contains_key(*keyword));

@@ -60,7 +60,7 @@ function $unwrap(raw: Envelope): any {
   return text;
 }
 
-async function $call(server: string, tool: string, args?: unknown): Promise<any> {
+async function $call<T>(server: string, tool: string, args?: unknown): Promise<T> {
   if ($connection === undefined) throw new Error("not connected: call `connect` before the first tool");
   const raw = await $connection(server, tool, (args ?? {}) as Record<string, unknown>);
   if (raw.isError === true) {

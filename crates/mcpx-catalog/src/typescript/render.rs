@@ -7,7 +7,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::text::{comment, comment_lines, member, quoted};
+use super::combine::{
+    NOTHING, RECORD, Type, UNKNOWN, braces, intersection, list_of, literals, single, union,
+};
+use super::text::{comment_lines, member};
 use crate::canonical;
 use crate::reference::{self, Trail};
 
@@ -15,17 +18,10 @@ use crate::reference::{self, Trail};
 const MAX_DEPTH: usize = 12;
 /// Most schemas that are rendered for one tool.
 const MAX_NODES: usize = 4_000;
-/// Most types that a union lists, or that an intersection multiplies to.
-const MAX_MEMBERS: usize = 200;
 /// Most elements of a tuple that are listed.
 const MAX_TUPLE: usize = 20;
-/// Longest text that is a literal type, in characters.
-const MAX_LITERAL_CHARS: usize = 200;
 /// How much of a member's description is kept.
 const MAX_MEMBER_TEXT: usize = 300;
-
-const UNKNOWN: &str = "unknown";
-const RECORD: &str = "{ [key: string]: unknown }";
 
 /// Renders the schemas of one tool.
 pub(super) struct Renderer<'a> {
@@ -37,12 +33,6 @@ pub(super) struct Renderer<'a> {
     waiting: VecDeque<(&'a Value, String)>,
     /// Definitions of the named types, ready to be put before the tool.
     pub(super) named: Vec<String>,
-}
-
-/// A type, and how many alternatives it has.
-struct Type {
-    text: String,
-    members: usize,
 }
 
 /// Where a type stands.
@@ -70,13 +60,6 @@ impl Place {
             depth: self.depth + 1,
             ..self.clone()
         }
-    }
-}
-
-fn single(text: impl Into<String>) -> Type {
-    Type {
-        text: text.into(),
-        members: 1,
     }
 }
 
@@ -324,11 +307,7 @@ impl<'a> Renderer<'a> {
             .and_then(Value::as_object)
             .is_some_and(|patterns| !patterns.is_empty());
         match others {
-            Some(Value::Bool(false)) if !patterns => {
-                if is_empty {
-                    return single(NOTHING);
-                }
-            }
+            Some(Value::Bool(false)) if is_empty && !patterns => return single(NOTHING),
             // An index has to fit every named member too.
             Some(Value::Object(_)) if is_empty && !patterns => {
                 let value = others.map_or_else(
@@ -338,7 +317,7 @@ impl<'a> Renderer<'a> {
                 return single(format!("{{ [key: string]: {} }}", value.text));
             }
             Some(Value::Object(_) | Value::Bool(true)) => {
-                rows.push((Vec::new(), "[key: string]: unknown;".to_owned()))
+                rows.push((Vec::new(), "[key: string]: unknown;".to_owned()));
             }
             _ if is_empty => return single(RECORD),
             _ if patterns => rows.push((Vec::new(), "[key: string]: unknown;".to_owned())),
@@ -382,22 +361,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-const NOTHING: &str = "{ [key: string]: never }";
-
 fn schemas(value: Option<&Value>) -> Option<&Vec<Value>> {
     value?.as_array().filter(|schemas| !schemas.is_empty())
-}
-
-fn list_of(element: &Type) -> String {
-    if element
-        .text
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_')
-    {
-        format!("{}[]", element.text)
-    } else {
-        format!("Array<{}>", element.text)
-    }
 }
 
 /// What is said about a member: its description and default.
@@ -419,101 +384,4 @@ fn describe(schema: &Value) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// An object type; on one line when nothing is said about its members and it is short.
-fn braces(rows: &[(Vec<String>, String)], indent: usize) -> String {
-    let is_short = rows
-        .iter()
-        .all(|(lines, row)| lines.is_empty() && !row.contains('\n'))
-        && rows.iter().map(|(_, row)| row.len() + 1).sum::<usize>() < 100;
-    if is_short {
-        let rows: Vec<_> = rows.iter().map(|(_, row)| row.as_str()).collect();
-        return format!("{{ {} }}", rows.join(" ").trim_end_matches(';'));
-    }
-    let pad = " ".repeat(indent + 2);
-    let body: String = rows
-        .iter()
-        .map(|(lines, row)| format!("{}{pad}{row}\n", comment(lines, indent + 2)))
-        .collect();
-    format!("{{\n{body}{}}}", " ".repeat(indent))
-}
-
-fn literals(values: &[Value]) -> Type {
-    let literal = |value: &Value| match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::String(text) if text.chars().nth(MAX_LITERAL_CHARS).is_none() => quoted(text),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(_) => "unknown[]".to_owned(),
-        Value::Object(_) => RECORD.to_owned(),
-    };
-    if values.len() <= MAX_MEMBERS {
-        return union(values.iter().map(literal).map(single).collect());
-    }
-    let kind = |value: &Value| match value {
-        Value::String(_) => "string".to_owned(),
-        Value::Number(_) => "number".to_owned(),
-        other => literal(other),
-    };
-    union(values.iter().map(kind).map(single).collect())
-}
-
-fn union(types: Vec<Type>) -> Type {
-    let mut texts: Vec<String> = Vec::new();
-    let mut members = 0;
-    for part in types {
-        if part.text == UNKNOWN {
-            return part;
-        }
-        if part.text != "never" && !texts.contains(&part.text) {
-            members += part.members;
-            texts.push(part.text);
-        }
-        if members > MAX_MEMBERS {
-            return single(UNKNOWN);
-        }
-    }
-    match texts.len() {
-        0 => single("never"),
-        _ => Type {
-            text: texts.join(" | "),
-            members,
-        },
-    }
-}
-
-fn intersection(types: Vec<Type>) -> Type {
-    let mut kept: Vec<Type> = Vec::new();
-    for part in types {
-        let product = kept.iter().map(|part| part.members).product::<usize>() * part.members;
-        if part.text != UNKNOWN
-            && product <= MAX_MEMBERS
-            && !kept.iter().any(|known| known.text == part.text)
-        {
-            kept.push(part);
-        }
-    }
-    match kept.len() {
-        0 => single(UNKNOWN),
-        1 => kept.remove(0),
-        _ => {
-            let members = kept.iter().map(|part| part.members).product();
-            let parts: Vec<String> = kept
-                .into_iter()
-                .map(|part| {
-                    if part.members > 1 {
-                        format!("({})", part.text)
-                    } else {
-                        part.text
-                    }
-                })
-                .collect();
-            // In brackets, so that it stands in a union and before `[]` as one.
-            Type {
-                text: format!("({})", parts.join(" & ")),
-                members,
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::shape::tests::any_schema;
+use crate::any_schema::any_schema;
 
 fn tool(name: &str, input: &Value) -> Tool {
     Tool::parse(&Raw::of(
