@@ -288,7 +288,7 @@ fn sandbox_backend(settings: &Settings) -> Check {
         State::Warning
     };
     let may_change = if mode == "read-only" {
-        "nothing but temporary files"
+        "temporary files"
     } else {
         "the workspace and temporary files"
     };
@@ -297,12 +297,12 @@ fn sandbox_backend(settings: &Settings) -> Check {
         .switch("sandbox.network")
         .unwrap_or_default()
     {
-        "use the network"
+        "may use the network"
     } else {
         "reach no network"
     };
     let mut detail = format!(
-        "commands may change {may_change} and {network} ({mode}), held by {}: {}",
+        "commands may change {may_change} only and {network} ({mode}), held by {}: {}",
         wire_up::backend_word(&detected.backend),
         detected.why
     );

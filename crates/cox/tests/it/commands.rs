@@ -544,6 +544,9 @@ fn doctor_says_what_the_sandbox_cannot_hold() {
     let cox = Cox::new();
     fs::rename(cox.work.path().join(".git"), cox.work.path().join("real")).unwrap();
     std::os::unix::fs::symlink("real", cox.work.path().join(".git")).unwrap();
+    // With mounts of its own a sandbox keeps the link too.
+    let config = "[sandbox]\nlinux_backend = \"landlock\"\n";
+    cox.home.write(".cox/config.toml", config);
     let ran = cox.run(&["doctor", "--json"]);
     assert!(
         ran.stdout
