@@ -30,7 +30,7 @@ pub(crate) enum McpCommand {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Probe {
     /// A program with its arguments, or one http or https URL
-    #[arg(value_name = "COMMAND | URL", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "TARGET", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) target: Vec<OsString>,
     /// Call this tool
     #[arg(long, value_name = "TOOL")]

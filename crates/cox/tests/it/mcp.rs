@@ -189,7 +189,7 @@ fn a_wrong_command_line_says_what_was_expected() {
             &["mcp", "probe", "--call", "x", "--input", "{", "--", "cat"],
             "a JSON object",
         ),
-        (&["mcp", "probe"], "COMMAND"),
+        (&["mcp", "probe"], "TARGET"),
     ] {
         let ran = cox.run(args);
         assert_eq!(ran.code, 5, "{args:?}\n{ran}");

@@ -109,8 +109,8 @@ fn what_shells_cut_differently_keeps_its_comments() {
 #[test]
 fn a_word_of_the_tree_that_is_none_to_a_shell_cannot_be_told() {
     for line in [
-        "find , -type f | xargs grep -n TODO 0>/dev/null | head",
-        "find , -type f | xargs grep -n TODO 0>/dev/null | (head)",
+        "find , -type f | xargs grep -n todo 0>/dev/null | head",
+        "find , -type f | xargs grep -n todo 0>/dev/null | (head)",
         "sed '1,10d' ] ]xt $x",
         "cat <<A\na\n A\nA\nls",
         "[ \"a\"] $x",
