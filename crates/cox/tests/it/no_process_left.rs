@@ -35,6 +35,7 @@ fn sleepers(seconds: &str) -> usize {
 }
 
 /// Returns a session in which commands run by `backend`; none where that does not work here.
+#[expect(clippy::print_stderr, reason = "what is not tested here is said")]
 fn cox(model: &FakeModel, backend: &str) -> Option<Cox> {
     // A program in a hidden folder is found under Landlock, and cannot be run.
     let cox = Cox::with_model(model).variable("PATH", "/usr/local/bin:/usr/bin:/bin");
