@@ -256,7 +256,7 @@ async fn new_tokens_are_not_used_before_they_are_kept_and_not_lost() {
         is_full: AtomicBool::new(false),
     });
     let client = client_with(&server, |config| {
-        config.store = Arc::clone(&store) as Arc<dyn TokenStore>
+        config.store = Arc::clone(&store) as Arc<dyn TokenStore>;
     });
     assert_eq!(call(&client.oauth, &server).await, Ok(200));
     let first = client.oauth.header().await.unwrap();
@@ -279,7 +279,7 @@ async fn new_tokens_are_not_used_before_they_are_kept_and_not_lost() {
 async fn another_process_that_renews_too_long_is_named() {
     let server = FakeOAuth::start(Rules::default());
     let client = client_with(&server, |config| {
-        config.deadlines.lock = Duration::from_millis(60)
+        config.deadlines.lock = Duration::from_millis(60);
     });
     let held = file_store(&client.home).try_lock("fake").unwrap();
     assert!(held.is_some());

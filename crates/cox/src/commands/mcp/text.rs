@@ -19,7 +19,7 @@ pub(super) fn text(found: &Found) -> String {
         info.name.as_str()
     });
     let version = server.map_or("", |info| info.version.as_str());
-    line(&mut out, &format!("{name} {version}").trim_end());
+    line(&mut out, format!("{name} {version}").trim_end());
     line(
         &mut out,
         &format!("  reached as    {}", found.connection.label().resolved),
