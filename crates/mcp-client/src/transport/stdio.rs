@@ -19,6 +19,7 @@ use untrusted_text::Untrusted;
 use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
 use crate::failure::{Cause, Delivery};
 
+mod junk;
 mod route;
 mod tail;
 
