@@ -27,6 +27,8 @@ pub use snapshot::{Aspect, Snapshot};
 pub const MAX_CHANGES: usize = 8;
 /// Most tools that are recorded of one server, by name; others are neither compared nor reported.
 pub const MAX_TOOLS: usize = 20_000;
+/// Longest name of a tool that is recorded.
+pub const MAX_NAME_BYTES: usize = 1_000;
 /// How long a tool is remembered after it was gone.
 pub const KEEP_GONE: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// How long a server is remembered after it was last read.
@@ -119,7 +121,7 @@ impl History {
             if let Some(record) = entry.tools.get_mut(*name) {
                 let differences = record.update(now);
                 add(record, name, differences);
-            } else if room > 0 {
+            } else if room > 0 && name.len() <= MAX_NAME_BYTES {
                 room -= 1;
                 let record = entry.tools.entry((*name).to_owned()).or_insert(Record {
                     last: now,

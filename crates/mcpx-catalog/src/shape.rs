@@ -22,6 +22,10 @@ pub const MAX_FIELDS: usize = 500;
 pub const MAX_DEPTH: usize = 12;
 /// Most schemas that are looked at for one shape, each as often as it is referred to.
 pub const MAX_NODES: usize = 20_000;
+/// Most text of all rows, in bytes: references make many rows of a short schema.
+pub const MAX_BYTES: usize = 64 << 10;
+/// Longest name of a member that stands whole in a path, in characters; a longer one is cut and ends in a digest.
+pub const MAX_NAME_CHARS: usize = 200;
 /// Most allowed values that a row lists; of more it keeps a digest of all.
 pub const MAX_ALLOWED: usize = 100;
 
@@ -134,6 +138,7 @@ pub fn parent(path: &str) -> Option<&str> {
 /// One name as it stands in a path.
 #[must_use]
 pub fn segment(name: &str) -> String {
+    let name = &canonical::shorten(name, MAX_NAME_CHARS);
     let is_plain = !name.is_empty()
         && name
             .chars()
@@ -141,7 +146,7 @@ pub fn segment(name: &str) -> String {
     if is_plain {
         name.to_owned()
     } else {
-        Value::from(name).to_string()
+        Value::from(name.as_str()).to_string()
     }
 }
 

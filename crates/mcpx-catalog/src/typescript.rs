@@ -10,7 +10,8 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use mcp_wire::{Raw, Tool};
+use mcp_wire::Tool;
+use mcp_wire::json::JsonError;
 use serde_json::Value;
 
 use crate::names::{self, Names};
@@ -215,22 +216,25 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
         ));
     }
     let mut named = Vec::new();
-    let (arguments, is_optional) = match value_of(&tool.input_schema()) {
-        Some(schema) => {
-            let mut arguments = rendered(&schema, format!("{space}_{identifier}_in"), &mut named);
-            if arguments == UNKNOWN {
-                RECORD.clone_into(&mut arguments);
-            }
-            (arguments, takes_nothing(&schema))
-        }
-        None => (RECORD.to_owned(), true),
-    };
+    let mut note =
+        |of: &str, why: String| lines.push(format!("The type of its {of} is left out: {why}."));
+    let input = tool.input_schema().value();
+    // What cannot be read requires nothing that we know of.
+    let is_optional = input.as_ref().map_or(true, takes_nothing);
+    let prefix = format!("{space}${identifier}");
+    let mut arguments =
+        rendered(input, &format!("{prefix}$in"), &mut named).unwrap_or_else(|why| {
+            note("arguments", why);
+            RECORD.to_owned()
+        });
+    if arguments == UNKNOWN {
+        RECORD.clone_into(&mut arguments);
+    }
     let output = tool.output_schema().map(|schema| {
-        let schema = value_of(schema);
-        schema.map_or_else(
-            || UNKNOWN.to_owned(),
-            |schema| rendered(&schema, format!("{space}_{identifier}_out"), &mut named),
-        )
+        rendered(schema.value(), &format!("{prefix}$out"), &mut named).unwrap_or_else(|why| {
+            note("result", why);
+            UNKNOWN.to_owned()
+        })
     });
     let spellings = index.spellings(&tool.name, &identifier);
     Function {
@@ -249,18 +253,23 @@ fn shown(name: &str) -> String {
     comment_lines(&quoted(name), 200).concat()
 }
 
-fn value_of(schema: &Raw) -> Option<Value> {
-    schema.value().ok()
-}
-
-fn rendered(schema: &Value, prefix: String, named: &mut Vec<String>) -> String {
-    let mut renderer = Renderer::new(schema, prefix);
+/// The type of a schema; or why there is none.
+fn rendered(
+    schema: Result<Value, JsonError>,
+    prefix: &str,
+    named: &mut Vec<String>,
+) -> Result<String, String> {
+    let schema = schema.map_err(|error| comment_lines(&error.reason, 200).concat())?;
+    let mut renderer = Renderer::new(&schema, prefix.to_owned());
     let text = renderer.whole(2);
-    if text.len() + renderer.named.iter().map(String::len).sum::<usize>() > MAX_TYPE_BYTES {
-        return RECORD.to_owned();
+    let bytes = text.len() + renderer.named.iter().map(String::len).sum::<usize>();
+    if bytes > MAX_TYPE_BYTES {
+        return Err(format!(
+            "it has {bytes} bytes, at most {MAX_TYPE_BYTES} are shown"
+        ));
     }
     named.append(&mut renderer.named);
-    text
+    Ok(text)
 }
 
 /// Whether an empty object fits the schema.

@@ -33,7 +33,7 @@ pub(super) fn stem(word: &str) -> String {
     root
 }
 
-/// `runn` as `run`: the consonant that an ending doubled.
+/// Without the consonant that an ending doubled, as in `running`.
 fn undoubled(mut root: String) -> String {
     let bytes = root.as_bytes();
     if let [.., before, last] = bytes
@@ -82,6 +82,7 @@ const GROUPS: &[&[&str]] = &[
     &["mail", "email"],
     &["meeting", "event", "appointment"],
     &["user", "member", "person", "account"],
+    &["web", "internet"],
 ];
 
 /// For each word, in the form under which it is found, those that may stand for it.

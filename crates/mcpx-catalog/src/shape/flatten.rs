@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::level::{Level, Part, Reader};
 use super::value_types::Types;
-use super::{Cut, Field, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Shape, segment};
+use super::{Cut, Field, MAX_BYTES, MAX_DEPTH, MAX_FIELDS, MAX_NODES, Shape, segment};
 use crate::canonical;
 use crate::reference::Trail;
 
@@ -35,6 +35,7 @@ pub(super) fn flatten(schema: &Value) -> Shape {
     shape.open = !top.closed;
     let mut places = VecDeque::new();
     let mut skipped = usize::MAX;
+    let mut left = MAX_BYTES;
     push_children(&mut places, &mut skipped, &top, "", 0);
     while let Some(place) = places.pop_front() {
         let level = if shape.fields.len() < MAX_FIELDS {
@@ -55,7 +56,14 @@ pub(super) fn flatten(schema: &Value) -> Shape {
                 place.depth + 1,
             );
         }
-        shape.fields.push(row(place, &level));
+        let depth = place.depth;
+        let row = row(place, &level);
+        let Some(rest) = left.checked_sub(bytes(&row)) else {
+            skipped = skipped.min(depth);
+            break;
+        };
+        left = rest;
+        shape.fields.push(row);
     }
     shape.cut = match skipped {
         usize::MAX => None,
@@ -144,4 +152,14 @@ fn row(place: Place<'_>, level: &Level<'_>) -> Field {
             .map(canonical::digest),
         rest: Map::new(),
     }
+}
+
+/// About how much text a row holds.
+fn bytes(row: &Field) -> usize {
+    let values = row
+        .allowed
+        .iter()
+        .flat_map(|allowed| &allowed.values)
+        .chain(&row.limits);
+    60 + row.path.len() + values.map(String::len).sum::<usize>()
 }

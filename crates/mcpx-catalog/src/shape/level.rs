@@ -207,7 +207,10 @@ impl<'a> Reader<'a> {
             && let Some(target) = reference::resolve(self.root, reference)
         {
             if trail.holds(target) {
-                level.cycle = Some(format!("${}", reference::name(reference)));
+                level.cycle = Some(format!(
+                    "${}",
+                    canonical::shorten(reference::name(reference), 80)
+                ));
             } else {
                 level = level.both(self.schema(target, &trail.with(target))?);
             }

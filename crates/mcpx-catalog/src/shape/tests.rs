@@ -148,6 +148,20 @@ fn what_is_cut_is_the_deepest() {
 }
 
 #[test]
+fn a_short_schema_makes_no_long_record() {
+    let values: Vec<_> = (0..100)
+        .map(|at| "v".repeat(70) + &at.to_string())
+        .collect();
+    let members: Map<String, Value> = (0..400)
+        .map(|at| (format!("{at}").repeat(300), json!({"$ref": "#/$defs/e"})))
+        .collect();
+    let shape = shape(&json!({"properties": members, "$defs": {"e": {"enum": values}}}));
+    assert_eq!(shape.cut, Some(Cut::Top));
+    assert!(format!("{shape:?}").len() < 2 * MAX_BYTES);
+    assert!(shape.fields.iter().all(|field| field.path.len() < 230));
+}
+
+#[test]
 fn a_schema_that_cannot_be_read_says_why() {
     let deep = format!("{}1{}", "{\"items\":".repeat(200), "}".repeat(200));
     let shape = Shape::of(&Raw::parse(&deep).unwrap());

@@ -32,7 +32,7 @@ pub(super) fn list_of(element: &Type) -> String {
     if element
         .text
         .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_')
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'))
     {
         format!("{}[]", element.text)
     } else {

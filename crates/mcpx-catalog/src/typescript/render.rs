@@ -3,7 +3,7 @@
 //! References are followed within the document. What leads back to itself becomes a named type where the language
 //! allows one, and `unknown` where it does not (a type that is nothing but itself) or where a limit is reached.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -18,6 +18,8 @@ use crate::reference::{self, Trail};
 const MAX_DEPTH: usize = 12;
 /// Most schemas that are rendered for one tool.
 const MAX_NODES: usize = 4_000;
+/// Most schemas that are walked through to find cycles.
+const MAX_WALK: usize = 100_000;
 /// Most elements of a tuple that are listed.
 const MAX_TUPLE: usize = 20;
 /// How much of a member's description is kept.
@@ -29,6 +31,10 @@ pub(super) struct Renderer<'a> {
     /// What the named types of the tool begin with; no other tool has it.
     prefix: String,
     left: usize,
+    /// Whether a schema leads back to itself, for those that were looked at.
+    cycles: BTreeMap<*const Value, bool>,
+    /// How many more schemas may be walked through to find that out.
+    walk: usize,
     names: Vec<(*const Value, String)>,
     waiting: VecDeque<(&'a Value, String)>,
     /// Definitions of the named types, ready to be put before the tool.
@@ -69,6 +75,8 @@ impl<'a> Renderer<'a> {
             root,
             prefix,
             left: MAX_NODES,
+            cycles: BTreeMap::new(),
+            walk: MAX_WALK,
             names: Vec::new(),
             waiting: VecDeque::new(),
             named: Vec::new(),
@@ -144,7 +152,7 @@ impl<'a> Renderer<'a> {
         let Some(target) = reference::resolve(self.root, reference) else {
             return single(UNKNOWN);
         };
-        if place.is_guarded && self.leads_back(target) {
+        if place.is_guarded && self.is_cycle(target) {
             return single(self.name(target, reference));
         }
         if place.trail.holds(target) {
@@ -157,20 +165,23 @@ impl<'a> Renderer<'a> {
         self.schema(target, &place)
     }
 
+    fn is_cycle(&mut self, target: &'a Value) -> bool {
+        let key = std::ptr::from_ref(target);
+        if let Some(known) = self.cycles.get(&key) {
+            return *known;
+        }
+        let found = self.leads_back(target);
+        self.cycles.insert(key, found);
+        found
+    }
+
     /// Whether a reference below `target` leads to it again.
     fn leads_back(&mut self, target: &'a Value) -> bool {
-        if self
-            .names
-            .iter()
-            .any(|(known, _)| std::ptr::eq(*known, target))
-        {
-            return true;
-        }
         let mut seen: BTreeSet<*const Value> = BTreeSet::new();
         let mut waiting = vec![target];
         while let Some(schema) = waiting.pop() {
-            self.left = self.left.saturating_sub(1);
-            if self.left == 0 {
+            self.walk = self.walk.saturating_sub(1);
+            if self.walk == 0 {
                 return false;
             }
             let next = match schema {
@@ -218,7 +229,7 @@ impl<'a> Renderer<'a> {
             .filter(|c| c.is_ascii_alphanumeric())
             .take(40)
             .collect();
-        let mut name = format!("{}_{word}", self.prefix);
+        let mut name = format!("{}${word}", self.prefix);
         while self.names.iter().any(|(_, known)| *known == name) {
             name = format!("{name}_{}", self.names.len());
         }

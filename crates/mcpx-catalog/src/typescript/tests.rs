@@ -1,3 +1,4 @@
+use mcp_wire::Raw;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -130,12 +131,12 @@ fn what_holds_itself_is_a_named_type_and_what_is_only_itself_is_unknown() {
     }]);
     assert!(
         text.contains(
-            "type demo_t_in_Loop = unknown;\ntype demo_t_in_Node = { kids?: demo_t_in_Node[] };\n"
+            "type demo$t$in$Loop = unknown;\ntype demo$t$in$Node = { kids?: demo$t$in$Node[] };\n"
         ),
         "{text}"
     );
     assert!(
-        text.contains("(args?: { loop?: demo_t_in_Loop; tree?: demo_t_in_Node })"),
+        text.contains("(args?: { loop?: demo$t$in$Loop; tree?: demo$t$in$Node })"),
         "{text}"
     );
 }
@@ -218,6 +219,79 @@ fn a_megabyte_of_description_and_a_schema_bomb_stay_small() {
     }];
     assert!(types(&spaces).len() < 80_000);
     structure(&client(&spaces)).unwrap();
+}
+
+#[test]
+fn a_type_that_is_too_long_is_left_out_and_the_tool_stays() {
+    let wide: serde_json::Map<String, Value> = (0..3_000)
+        .map(|at| {
+            (
+                format!("a_member_with_a_long_name_{at}"),
+                json!({"type": "string"}),
+            )
+        })
+        .collect();
+    let tools = [tool("t", &json!({"properties": wide}))];
+    let text = types(&[Namespace {
+        server: "demo",
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    assert!(
+        text.contains("The type of its arguments is left out: it has "),
+        "{text}"
+    );
+    assert!(
+        text.len() < 1_000 && text.contains("  t: (args?: { [key: string]: unknown })"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_schema_that_cannot_be_read_leaves_a_record_and_says_why() {
+    let deep = format!(
+        "{{\"name\":\"t\",\"inputSchema\":{{\"a\":{}1{}}}}}",
+        "[".repeat(110),
+        "]".repeat(110)
+    );
+    let tools = [Tool::parse(&Raw::parse(&deep).unwrap()).unwrap()];
+    let text = types(&[Namespace {
+        server: "demo",
+        tools: &tools,
+        ..Namespace::default()
+    }]);
+    assert!(
+        text.contains(
+            "  /** The type of its arguments is left out: nested deeper than 100 levels. */\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("  t: (args?: { [key: string]: unknown }) => Promise<ToolResult>;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn named_types_of_two_tools_never_share_a_name() {
+    let tree = json!({"properties": {"a": {"$ref": "#/$defs/N"}}, "$defs": {"N": {"properties": {"n": {"$ref": "#/$defs/N"}}}}});
+    let (one, other) = ([tool("b_c", &tree)], [tool("c", &tree)]);
+    let text = types(&[
+        Namespace {
+            server: "a",
+            tools: &one,
+            ..Namespace::default()
+        },
+        Namespace {
+            server: "a_b",
+            tools: &other,
+            ..Namespace::default()
+        },
+    ]);
+    assert!(
+        text.contains("type a$b_c$in$N = ") && text.contains("type a_b$c$in$N = "),
+        "{text}"
+    );
 }
 
 /// A cheap look at the structure of generated text: comments and literals end, brackets match.
