@@ -141,6 +141,14 @@ fn a_server_behind_a_url_is_shown_in_either_era() {
 }
 
 #[test]
+fn the_scheme_of_a_url_may_be_in_capitals() {
+    let server = Chaos::new().http();
+    let url = server.url().replace("http://", "HTTP://");
+    let ran = Cox::new().run(&["mcp", "probe", &url]);
+    assert_eq!(ran.code, 0, "{ran}");
+}
+
+#[test]
 fn a_header_goes_to_the_server_and_its_value_nowhere_else() {
     let server = Chaos::new().modern().tool("echo", Behaviour::Answer).http();
     let cox = Cox::new().variable("TOKEN", "SENTINEL-9");
