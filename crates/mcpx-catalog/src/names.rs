@@ -5,12 +5,15 @@
 //! a long one is cut) and ends in `_x` and six letters of a digest of the original. A name that looks as if it ended
 //! that way counts as changed too, so an unchanged name never equals a changed one.
 //!
-//! [`Names`] is the way back. It takes the original, the identifier, and the plain form without a digest where only one
-//! name has it. What two names share names neither: the answer lists both.
+//! [`Names`] is the way back, [`Directory`] the one from a whole path. They take the original, the identifier, and the
+//! plain form without a digest where only one name has it. What two names share names neither: the answer lists both.
+
+mod directory;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical;
+pub use directory::Directory;
 
 /// Longest identifier, in bytes: what hosts and model APIs accept as a tool's name.
 pub const MAX_LEN: usize = 64;

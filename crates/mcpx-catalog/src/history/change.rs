@@ -46,7 +46,8 @@ kinds! {
     ArgumentAdded = "argument-added",
     /// There is an argument less.
     ArgumentRemoved = "argument-removed",
-    /// An argument has another name; a guess, made as `rename` says.
+    /// An argument has another name. A guess: one went and one came under the same parent, with the same types, values,
+    /// format and everything below, and with the same description or alike names; none when more than one pair would do.
     ArgumentRenamed = "argument-renamed",
     /// An optional argument is required.
     ArgumentRequired = "argument-required",
