@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 use super::combine::{
     NOTHING, RECORD, Type, UNKNOWN, braces, intersection, list_of, literals, single, union,
 };
-use super::text::{comment_lines, member};
-use crate::canonical;
+use super::text::{describe, member};
 use crate::reference::{self, Trail};
 
 /// How deep a type may nest.
@@ -22,8 +21,6 @@ const MAX_NODES: usize = 4_000;
 const MAX_WALK: usize = 100_000;
 /// Most elements of a tuple that are listed.
 const MAX_TUPLE: usize = 20;
-/// How much of a member's description is kept.
-const MAX_MEMBER_TEXT: usize = 300;
 
 /// Renders the schemas of one tool.
 pub(super) struct Renderer<'a> {
@@ -307,7 +304,9 @@ impl<'a> Renderer<'a> {
                 |property| self.schema(property, &place.inside(place.indent + 2)),
             );
             let mark = if required.contains(name) { "" } else { "?" };
-            let lines = property.map(describe).unwrap_or_default();
+            let lines = property
+                .map(|property| describe(name, property))
+                .unwrap_or_default();
             rows.push((lines, format!("{}{mark}: {};", member(name), value.text)));
         }
         let others = schema
@@ -374,25 +373,4 @@ impl<'a> Renderer<'a> {
 
 fn schemas(value: Option<&Value>) -> Option<&Vec<Value>> {
     value?.as_array().filter(|schemas| !schemas.is_empty())
-}
-
-/// What is said about a member: its description and default.
-fn describe(schema: &Value) -> Vec<String> {
-    let text = |keyword: &str| {
-        schema
-            .get(keyword)
-            .and_then(Value::as_str)
-            .filter(|text| !text.trim().is_empty())
-    };
-    let mut lines = text("description")
-        .or_else(|| text("title"))
-        .map(|text| comment_lines(text, MAX_MEMBER_TEXT))
-        .unwrap_or_default();
-    if let Some(default) = schema.get("default") {
-        lines.extend(comment_lines(
-            &format!("default: {}", canonical::spell(default)),
-            MAX_MEMBER_TEXT,
-        ));
-    }
-    lines
 }

@@ -142,6 +142,19 @@ fn what_holds_itself_is_a_named_type_and_what_is_only_itself_is_unknown() {
 }
 
 #[test]
+fn a_member_says_what_its_name_does_not() {
+    let whole = signature(&json!({"properties": {
+        "max_count": {"title": "Max Count", "type": "integer", "default": 10},
+        "since": {"title": "Since", "type": ["string", "null"], "default": null},
+        "depth": {"title": "How deep", "description": "levels below", "type": "integer", "default": 2},
+    }}));
+    assert_eq!(
+        whole,
+        "(args?: {\n    /** levels below (default: 2) */\n    depth?: number;\n    /** default: 10 */\n    max_count?: number;\n    since?: string | null;\n  }) => Promise<ToolResult>"
+    );
+}
+
+#[test]
 fn a_whole_namespace_reads_like_this() {
     let tools = [
         Tool::parse(&Raw::of(&json!({"name": "create-issue", "description": "Creates an issue.\nNot twice. */ @ts-ignore",

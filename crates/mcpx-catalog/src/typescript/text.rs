@@ -1,6 +1,12 @@
 //! Text from outside in generated code: where it can stand, and how it cannot get out.
 
+use serde_json::Value;
 use untrusted_text::terminal;
+
+use crate::{canonical, words};
+
+/// How much of a member's description is kept.
+const MAX_MEMBER_TEXT: usize = 300;
 
 /// Text as a string literal: what could end it, hide in it or turn it around is escaped.
 pub(super) fn quoted(text: &str) -> String {
@@ -96,6 +102,26 @@ pub(super) fn comment(lines: &[String], indent: usize) -> String {
             format!("{pad}/**\n{body}{pad} */\n")
         }
     }
+}
+
+/// What is said about the member `name`: its description and default. A title that is the name again says nothing.
+pub(super) fn describe(name: &str, schema: &Value) -> Vec<String> {
+    let text = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+    let says_more = |title: &&str| !words::split(title).eq(words::split(name));
+    let said = text("description").or_else(|| text("title").filter(says_more));
+    let mut lines = comment_lines(said.unwrap_or_default(), MAX_MEMBER_TEXT);
+    if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
+        let default = comment_lines(
+            &format!("default: {}", canonical::spell(default)),
+            MAX_MEMBER_TEXT,
+        )
+        .concat();
+        match lines.last_mut() {
+            Some(last) => *last = format!("{last} ({default})"),
+            None => lines.push(default),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
