@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::Ask;
 use crate::clock::Clock;
 use crate::connection::Inner;
-use crate::failure::{Cause, Delivery, Failure, FailureKind, Refuser};
+use crate::failure::{Cause, Delivery, Failure, FailureKind};
 use crate::questions;
 use crate::transport::{Broken, Exchange, Outgoing, progress_token};
 
@@ -159,7 +159,7 @@ impl Watched<'_> {
                 answers = asking => answers.map_err(|why| {
                     self.inner.no_answer(Broken::new(Delivery::OutcomeUnknown, Cause::Rounds, why))
                 })?,
-                () = self.options.cancelled.cancelled() => return Err(self.cancelled(Delivery::NotSent)),
+                () = self.options.cancelled.cancelled() => return Err(self.cancelled(Delivery::OutcomeUnknown)),
             };
             params.set("inputResponses", answers);
         }
@@ -241,7 +241,7 @@ impl Watched<'_> {
             biased;
             exchange = sending => exchange.map_err(|broken| self.inner.no_answer(broken))?,
             () = self.options.cancelled.cancelled() => return Err(self.cancelled(Delivery::OutcomeUnknown)),
-            expiry = self.clock.expired() => return Err(self.expired(expiry)),
+            expiry = self.clock.expired() => return Err(self.expired(expiry, Delivery::OutcomeUnknown)),
         };
         self.watch(exchange).await
     }
@@ -259,8 +259,8 @@ impl Watched<'_> {
                 },
                 answered = &mut exchange.answer => break answered,
                 Some(_) = asking.running.join_next() => {}
-                () = self.options.cancelled.cancelled() => return Err(self.cancelled(Delivery::OutcomeUnknown)),
-                expiry = self.clock.expired() => return Err(self.expired(expiry)),
+                () = self.options.cancelled.cancelled() => return Err(self.cancelled(delivery(&exchange))),
+                expiry = self.clock.expired() => return Err(self.expired(expiry, delivery(&exchange))),
             }
         };
         while let Ok(frame) = exchange.messages.try_recv() {
@@ -338,13 +338,18 @@ impl Watched<'_> {
             .no_answer(Broken::new(delivery, Cause::Cancelled, "it was cancelled"))
     }
 
-    pub(crate) fn expired(&self, expiry: crate::clock::Expiry) -> Failure {
-        let broken = Broken::new(
-            Delivery::OutcomeUnknown,
-            Cause::Timeout(expiry),
-            expiry.to_string(),
-        );
+    pub(crate) fn expired(&self, expiry: crate::clock::Expiry, delivery: Delivery) -> Failure {
+        let broken = Broken::new(delivery, Cause::Timeout(expiry), expiry.to_string());
         self.inner.no_answer(broken)
+    }
+}
+
+/// What is certain about a request that nobody waits for any more.
+fn delivery(exchange: &Exchange) -> Delivery {
+    if exchange.guard.may_have_arrived() {
+        Delivery::OutcomeUnknown
+    } else {
+        Delivery::NotSent
     }
 }
 
@@ -382,56 +387,5 @@ impl Inner {
             meta::set(params, meta::PROGRESS_TOKEN, progress_token(id));
         }
         self.put_envelope(method, params, options);
-    }
-
-    /// The failure of an answer that is no answer.
-    pub(crate) fn unreadable(&self, why: &str) -> Failure {
-        let why = format!("its answer cannot be read: {why}");
-        self.no_answer(Broken::new(
-            Delivery::OutcomeUnknown,
-            Cause::Unreadable,
-            why,
-        ))
-    }
-
-    /// A request that this client does not send.
-    pub(crate) fn refuse(&self, why: impl Into<String>) -> Failure {
-        self.fail(FailureKind::Refused {
-            by: Refuser::Client,
-            why: why.into(),
-        })
-    }
-
-    /// The failure of something that broke on the way.
-    pub(crate) fn no_answer(&self, broken: Broken) -> Failure {
-        let Broken {
-            delivery,
-            cause,
-            why,
-        } = broken;
-        if cause == Cause::Credentials {
-            return self.fail(FailureKind::Refused {
-                by: Refuser::Credentials,
-                why,
-            });
-        }
-        self.fail(FailureKind::NoAnswer {
-            delivery,
-            cause,
-            why,
-        })
-    }
-
-    /// A failure of this server.
-    pub(crate) fn fail(&self, kind: FailureKind) -> Failure {
-        let stderr = match kind {
-            FailureKind::NoAnswer { .. } => self.transport.stderr(),
-            _ => None,
-        };
-        Failure {
-            server: self.spec.label(),
-            kind,
-            stderr,
-        }
     }
 }

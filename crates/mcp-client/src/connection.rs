@@ -23,7 +23,9 @@ use crate::server::ServerSpec;
 use crate::transport::{Stray, Transport};
 
 /// How many events wait for a slow listener; it is told how many it missed.
-const EVENTS: usize = 1_024;
+const EVENTS: usize = 256;
+/// How big a notification may be that waits for listeners, in bytes.
+const MAX_EVENT: usize = 256 * 1024;
 
 /// How many requests of a server are answered at the same time; further ones are dropped.
 const ANSWERING: usize = 256;
@@ -241,6 +243,16 @@ impl Inner {
     /// Passes on a notification that belongs to no call.
     pub(crate) fn announce(&self, notification: Notification) {
         let Notification { method, params, .. } = notification;
+        let bytes: usize = params
+            .iter()
+            .map(|(name, value)| name.len() + value.as_str().len())
+            .sum();
+        if bytes > MAX_EVENT {
+            self.tell(Event::Noise {
+                head: format!("a notification `{method}` of {bytes} bytes"),
+            });
+            return;
+        }
         let event = match method.as_str() {
             method::TOOLS_CHANGED => {
                 self.forget_tools();

@@ -6,7 +6,9 @@ use mcp_wire::RpcError;
 use untrusted_text::Untrusted;
 
 use crate::clock::Expiry;
+use crate::connection::Inner;
 use crate::server::Label;
+use crate::transport::Broken;
 
 /// Whether a request can have had an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,3 +152,56 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl Inner {
+    /// The failure of an answer that is no answer.
+    pub(crate) fn unreadable(&self, why: &str) -> Failure {
+        let why = format!("its answer cannot be read: {why}");
+        self.no_answer(Broken::new(
+            Delivery::OutcomeUnknown,
+            Cause::Unreadable,
+            why,
+        ))
+    }
+
+    /// A request that this client does not send.
+    pub(crate) fn refuse(&self, why: impl Into<String>) -> Failure {
+        self.fail(FailureKind::Refused {
+            by: Refuser::Client,
+            why: why.into(),
+        })
+    }
+
+    /// The failure of something that broke on the way.
+    pub(crate) fn no_answer(&self, broken: Broken) -> Failure {
+        let Broken {
+            delivery,
+            cause,
+            why,
+        } = broken;
+        if cause == Cause::Credentials {
+            return self.fail(FailureKind::Refused {
+                by: Refuser::Credentials,
+                why,
+            });
+        }
+        self.fail(FailureKind::NoAnswer {
+            delivery,
+            cause,
+            why,
+        })
+    }
+
+    /// A failure of this server.
+    pub(crate) fn fail(&self, kind: FailureKind) -> Failure {
+        let stderr = match kind {
+            FailureKind::NoAnswer { .. } => self.transport.stderr(),
+            _ => None,
+        };
+        Failure {
+            server: self.spec.label(),
+            kind,
+            stderr,
+        }
+    }
+}

@@ -129,7 +129,7 @@ impl Watched<'_> {
         let waited = tokio::select! {
             waited = self.poll(task) => return waited,
             () = self.options.cancelled.cancelled() => self.cancelled(Delivery::OutcomeUnknown),
-            expiry = self.clock.expired() => self.expired(expiry),
+            expiry = self.clock.expired() => self.expired(expiry, Delivery::OutcomeUnknown),
         };
         let goodbye = CallOptions {
             idle: Some(Duration::from_secs(2)),

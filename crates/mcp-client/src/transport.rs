@@ -56,8 +56,15 @@ pub(crate) struct Exchange {
     /// The answer. When the sender is dropped without one, the connection is gone.
     pub answer: oneshot::Receiver<Answered>,
     /// Undoes what the transport keeps about the request, and cancels it when it was not answered.
-    #[expect(dead_code, reason = "it is there to be dropped")]
-    pub guard: Box<dyn Send + Sync>,
+    pub guard: Box<dyn Underway>,
+}
+
+/// What a transport keeps about a request that is under way.
+pub(crate) trait Underway: Send + Sync {
+    /// Whether the server may have seen the request.
+    fn may_have_arrived(&self) -> bool {
+        true
+    }
 }
 
 /// What belongs to no request.

@@ -30,7 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
+use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
@@ -247,6 +247,8 @@ struct Guard {
     /// Legacy: what has to be cancelled by a message, since a stream that ends cancels nothing.
     cancels: Option<Id>,
 }
+
+impl Underway for Guard {}
 
 impl Drop for Guard {
     fn drop(&mut self) {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::http::{Endpoint, Events, Refusal, Sending, is_events, quoted};
-use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
+use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
@@ -231,6 +231,8 @@ struct Guard {
     id: Id,
     cancels: bool,
 }
+
+impl Underway for Guard {}
 
 impl Drop for Guard {
     fn drop(&mut self) {

@@ -3,7 +3,6 @@
 //! One task writes, one reads stdout, one reads stderr, one owns the process. Junk on stdout is skipped and quoted, a
 //! line over the limit fails only its own request, and whatever happens to the process, every open request is told.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,13 +15,15 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use untrusted_text::Untrusted;
 
-use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport};
+use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::failure::{Cause, Delivery};
 
 mod junk;
+mod letter;
 mod route;
 mod tail;
 
+use letter::Letter;
 use route::{MAX_ANSWERS, Outbound, Pending, Shared};
 
 /// How long the streams of a program that ended are still read.
@@ -115,16 +116,11 @@ async fn write(
 ) {
     let all = async {
         while let Some(outbound) = queue.recv().await {
-            let Outbound {
-                line,
-                written,
-                room,
-            } = outbound;
-            if let Some(written) = written {
-                written.store(true, Ordering::SeqCst);
+            let Outbound { letter, room } = outbound;
+            if let Some(line) = letter.take() {
+                stdin.write_all(&line).await?;
+                stdin.flush().await?;
             }
-            stdin.write_all(&line).await?;
-            stdin.flush().await?;
             drop(room);
         }
         Ok(())
@@ -203,18 +199,26 @@ async fn gone(ended: &mut watch::Receiver<Option<String>>) {
 struct Guard {
     shared: Arc<Shared>,
     id: Id,
+    letter: Letter,
     cancels: bool,
+}
+
+impl Underway for Guard {
+    fn may_have_arrived(&self) -> bool {
+        self.letter.is_sent()
+    }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
         let was_open = self.shared.state().pending.remove(&self.id).is_some();
-        if was_open && self.cancels {
+        // What the program never saw needs no cancelling.
+        if !self.letter.withdraw() && was_open && self.cancels {
             let params = Object::new()
                 .with("requestId", self.id.raw())
                 .with("reason", "nobody waits for it any more");
             let cancelled = Frame::from(Notification::new(method::CANCELLED, params));
-            let _gone_anyway = self.shared.queue(&cancelled, None);
+            let _gone_anyway = self.shared.queue(Letter::new(cancelled.to_line()));
         }
     }
 }
@@ -228,7 +232,7 @@ impl Transport for Stdio {
         let cancels = outgoing.request.method != method::INITIALIZE;
         let (message_in, messages) = mpsc::channel(MESSAGES);
         let (answer_in, answer) = oneshot::channel();
-        let written = Arc::new(AtomicBool::new(false));
+        let letter = Letter::new(Frame::from(outgoing.request).to_line());
         {
             let mut state = self.shared.state();
             if let Some(closed) = &state.closed {
@@ -237,7 +241,7 @@ impl Transport for Stdio {
             let pending = Pending {
                 messages: message_in,
                 answer: answer_in,
-                written: Arc::clone(&written),
+                letter: letter.clone(),
                 listens,
             };
             state.pending.insert(id.clone(), pending);
@@ -245,10 +249,10 @@ impl Transport for Stdio {
         let guard = Guard {
             shared: Arc::clone(&self.shared),
             id,
+            letter: letter.clone(),
             cancels,
         };
-        self.shared
-            .queue(&Frame::from(outgoing.request), Some(written))?;
+        self.shared.queue(letter)?;
         Ok(Exchange {
             messages,
             answer,
@@ -257,7 +261,8 @@ impl Transport for Stdio {
     }
 
     async fn notify(&self, notification: Notification) -> Result<(), Broken> {
-        self.shared.queue(&Frame::from(notification), None)
+        self.shared
+            .queue(Letter::new(Frame::from(notification).to_line()))
     }
 
     async fn respond(&self, response: Response) -> Result<(), Broken> {

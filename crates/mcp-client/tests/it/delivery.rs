@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_client::{Cause, Delivery, FailureKind, connect};
+use mcp_client::{CallOptions, Cause, Delivery, FailureKind, connect};
 use serde_json::json;
 use testkit::mcp::{Behaviour, Chaos};
 
@@ -278,4 +278,42 @@ async fn ten_thousand_calls_from_64_callers_have_one_outcome_each() {
     for caller in callers.collect::<Vec<_>>() {
         caller.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn what_a_program_never_read_was_not_sent_and_is_not_kept() {
+    // The probe ends in a process that reads one line more and then no longer.
+    let script = "import sys, json, time\n\
+        for line in sys.stdin:\n    \
+            message = json.loads(line)\n    \
+            if message['method'] == 'notifications/initialized': time.sleep(600)\n    \
+            error = {'code': -32601, 'message': 'no'}\n    \
+            result = {'protocolVersion': '2025-11-25', 'capabilities': {}, 'serverInfo': {'name': 'x', 'version': '1'}}\n    \
+            answer = {'result': result} if message['method'] == 'initialize' else {'error': error}\n    \
+            print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], **answer}), flush=True)\n";
+    let args = ["-S", "-E", "-c", script].map(str::to_owned);
+    let connection = connect(crate::setup::program_spec("python3", &args), None)
+        .await
+        .unwrap();
+    let soon = CallOptions {
+        idle: Some(Duration::from_millis(700)),
+        ..options()
+    };
+    // More than a pipe and a reader's buffer hold, so that the second call waits behind the first.
+    let big = object(&format!(r#"{{"text":"{}"}}"#, "x".repeat(1_000_000)));
+    let first = connection.call_tool("a", big.clone(), &soon);
+    let second = async {
+        tokio::task::yield_now().await;
+        connection.call_tool("b", big.clone(), &soon).await
+    };
+    let (first, second) = tokio::join!(first, second);
+    let (first, second) = (first.unwrap_err(), second.unwrap_err());
+    assert!(!first.is_safe_to_repeat(), "{first}");
+    assert!(second.is_safe_to_repeat(), "{second}");
+    assert!(
+        second
+            .to_string()
+            .contains("no sign of life within 0.7 s; it was not sent"),
+        "{second}"
+    );
 }

@@ -140,3 +140,24 @@ async fn resources_prompts_and_their_contents_are_read() {
         connection.ping(&options()).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_notification_that_is_too_big_to_wait_for_a_listener_is_dropped_and_named() {
+    let huge = json!({ "level": "info", "data": "x".repeat(1_000_000) });
+    let script = [
+        Behaviour::Announce("notifications/message", huge),
+        Behaviour::Answer,
+    ];
+    let server = Chaos::new().legacy().tool("log", script).stdio();
+    let connection = connected(&server).await;
+    let mut events = connection.events();
+    connection
+        .call_tool("log", crate::setup::object("{}"), &options())
+        .await
+        .unwrap();
+    let event = events.recv().await.unwrap();
+    assert!(
+        matches!(&event, mcp_client::Event::Noise { head } if head.contains("`notifications/message` of 1000")),
+        "{event:?}"
+    );
+}

@@ -1,7 +1,6 @@
 //! Whose a message of the program is: the answer to a request, something about one, or neither.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_wire::lines::{Line, TooLong};
@@ -9,6 +8,7 @@ use mcp_wire::{Frame, Id, Response, meta, method};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::junk::Junk;
+use super::letter::Letter;
 use super::tail::Tail;
 use crate::failure::{Cause, Delivery};
 use crate::transport::http::top_of;
@@ -41,15 +41,13 @@ pub(super) struct State {
 pub(super) struct Pending {
     pub(super) messages: mpsc::Sender<Frame>,
     pub(super) answer: oneshot::Sender<Answered>,
-    pub(super) written: Arc<AtomicBool>,
+    pub(super) letter: Letter,
     /// Whether it stays open by itself: then it says nothing about whose a message is.
     pub(super) listens: bool,
 }
 
 pub(super) struct Outbound {
-    pub(super) line: Vec<u8>,
-    /// Set as soon as the first byte may have left.
-    pub(super) written: Option<Arc<AtomicBool>>,
+    pub(super) letter: Letter,
     /// What it holds of the room for answers, until it is written.
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
@@ -251,7 +249,7 @@ impl Shared {
         let unsent: Vec<Id> = state
             .pending
             .iter()
-            .filter(|(_, pending)| !pending.written.load(Ordering::SeqCst))
+            .filter(|(_, pending)| !pending.letter.is_sent())
             .map(|(id, _)| id.clone())
             .collect();
         let broken = Broken::new(
@@ -279,7 +277,7 @@ impl Shared {
             std::mem::take(&mut state.pending)
         };
         for pending in pending.into_values() {
-            let written = pending.written.load(Ordering::SeqCst);
+            let written = pending.letter.is_sent();
             let delivery = if written {
                 broken.delivery
             } else {
@@ -293,12 +291,8 @@ impl Shared {
         self.stray(Stray::Closed(broken.clone()));
     }
 
-    pub(super) fn queue(
-        &self,
-        frame: &Frame,
-        written: Option<Arc<AtomicBool>>,
-    ) -> Result<(), Broken> {
-        self.put(frame, written, None)
+    pub(super) fn queue(&self, letter: Letter) -> Result<(), Broken> {
+        self.put(letter, None)
     }
 
     /// Queues an answer to the program. One that asks and never reads gets no more of them.
@@ -307,23 +301,14 @@ impl Shared {
             let why = format!("it leaves {MAX_ANSWERS} answers to its own requests unread");
             Broken::new(Delivery::NotSent, Cause::Closed, why)
         })?;
-        self.put(frame, None, Some(room))
+        self.put(Letter::new(frame.to_line()), Some(room))
     }
 
-    fn put(
-        &self,
-        frame: &Frame,
-        written: Option<Arc<AtomicBool>>,
-        room: Option<OwnedSemaphorePermit>,
-    ) -> Result<(), Broken> {
+    fn put(&self, letter: Letter, room: Option<OwnedSemaphorePermit>) -> Result<(), Broken> {
         if let Some(closed) = &self.state().closed {
             return Err(closed.clone());
         }
-        let outbound = Outbound {
-            line: frame.to_line(),
-            written,
-            room,
-        };
+        let outbound = Outbound { letter, room };
         self.outbound.send(outbound).map_err(|_| {
             Broken::new(
                 Delivery::NotSent,
@@ -359,7 +344,7 @@ mod tests {
         let broken = shared.queue_answer(&pong()).unwrap_err();
         assert_eq!(broken.delivery, Delivery::NotSent);
         // Calls still go out, and what is written makes room.
-        shared.queue(&pong(), None).unwrap();
+        shared.queue(Letter::new(pong().to_line())).unwrap();
         drop(queue.try_recv().unwrap());
         shared.queue_answer(&pong()).unwrap();
     }
