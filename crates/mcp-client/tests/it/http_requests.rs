@@ -5,6 +5,7 @@ use std::time::Duration;
 use mcp_client::{Cause, Delivery, Failure, FailureKind, connect};
 use serde_json::{Value, json};
 use testkit::mcp::{Behaviour, Chaos, Reply};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::http_setup::{connected, http_received, http_spec, reach, serve_bytes, spec_of, text};
 use crate::setup::{object, options};
@@ -461,8 +462,15 @@ async fn questions_come_in_rounds_and_closing_the_stream_behind_one_cancels_noth
 
 #[tokio::test]
 async fn a_server_without_tls_behind_https_is_not_sent_anything() {
-    let url = serve_bytes(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()).await;
-    let url = url.replace("http://", "https://");
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        // The greeting of TLS is no request, and has no end that a server of plain HTTP would wait for.
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _greeting = stream.read(&mut [0; 1_024]).await;
+            let _answered = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
     let failure = connect(spec_of(reach(&url)), None).await.err().unwrap();
     assert_eq!(broken(&failure), (Delivery::NotSent, Cause::Start));
     assert!(
