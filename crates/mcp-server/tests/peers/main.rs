@@ -140,3 +140,41 @@ fn the_python_sdk_is_served() {
 fn the_python_sdk_without_a_probe_is_served() {
     check(Client::PythonLegacy, "legacy");
 }
+
+/// Runs the official inspector and returns what it printed as JSON.
+fn inspected(args: &[&str]) -> Value {
+    let output = testkit::peers::mcp::inspector(args)
+        .to_command()
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}\n{errors}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}\n{errors}"))
+}
+
+#[test]
+fn the_official_inspector_lists_and_calls_over_http_and_stdio() {
+    let server = stdio();
+    let over_stdio: Vec<&str> = std::iter::once(server.program.as_str())
+        .chain(server.args.iter().map(String::as_str))
+        .collect();
+    with_url(|url| {
+        for target in [&[url, "--transport", "http"][..], &over_stdio] {
+            let run = |more: &[&str]| inspected(&[target, more].concat());
+            let listed = run(&["--method", "tools/list"]);
+            let names: Vec<&str> = listed["tools"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|tool| tool["name"].as_str())
+                .collect();
+            assert!(names.contains(&"test_simple_text"), "{names:?}");
+            let called = run(&["--method", "tools/call", "--tool-name", "test_simple_text"]);
+            assert_eq!(
+                called["content"][0]["text"],
+                "This is a simple text response for testing."
+            );
+        }
+    });
+}
