@@ -108,7 +108,9 @@ fn v4a(patch: &Patch) -> Option<String> {
                         .iter()
                         .any(|line| !matches!(line, HunkLine::Keep(_)))
                 };
-                if hunks.iter().any(|hunk| hunk.lines.is_empty())
+                // A file without a line end at its end is a word of unified diffs alone.
+                let bare = |hunk: &Hunk| hunk.old_ends_bare || hunk.new_ends_bare;
+                if hunks.iter().any(|hunk| hunk.lines.is_empty() || bare(hunk))
                     || (move_to.is_none() && !hunks.iter().any(changes))
                 {
                     return None;

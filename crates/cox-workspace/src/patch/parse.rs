@@ -249,7 +249,7 @@ fn update(at: usize, named: &str, lines: &mut Lines<'_>) -> Result<Action, Patch
             }
             // Models leave the space of an empty context line out.
             None => HunkLine::Keep(String::new()),
-            Some(b'\\') => {
+            Some(b'\\') if line.starts_with("\\ ") => {
                 if let Some(hunk) = &mut current {
                     hunk.ends_bare();
                 }

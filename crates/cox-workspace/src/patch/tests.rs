@@ -380,3 +380,16 @@ proptest! {
         prop_assert_eq!(&outcome(&new, &back), &old, "{}", back);
     }
 }
+
+#[test]
+fn a_line_that_begins_with_a_backslash_is_a_remark_on_the_file_s_end_or_nothing() {
+    for patch in [
+        "*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n\\n* Add File: b\n*** End Patch\n",
+        "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n\\stray\n+2\n",
+    ] {
+        let error = Patch::parse(patch).unwrap_err().to_string();
+        assert!(error.contains("a line that begins with"), "{error}");
+    }
+    let remark = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n\\ No newline at end of file\n";
+    assert!(Patch::parse(remark).is_ok());
+}

@@ -98,7 +98,7 @@ pub(super) fn parse(lines: &[Numbered<'_>]) -> Result<Vec<Operation>, PatchError
                 Some(b'-') => HunkLine::Remove(line[1..].to_owned()),
                 Some(b' ') => HunkLine::Keep(line[1..].to_owned()),
                 None if in_hunk => HunkLine::Keep(String::new()),
-                Some(b'\\') => {
+                Some(b'\\') if line.starts_with("\\ ") => {
                     hunk.ends_bare();
                     continue;
                 }
