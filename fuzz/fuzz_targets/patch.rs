@@ -157,6 +157,7 @@ fn write_hunk(out: &mut String, hunk: &Hunk) -> Option<()> {
 /// A path that a marker can hold as it is.
 fn plain(path: &str) -> Option<&str> {
     let is_plain = !path.is_empty()
+        && !path.contains(['\n', '\r'])
         && path == path.trim()
         && !path.ends_with('*')
         && !path.starts_with('`')
