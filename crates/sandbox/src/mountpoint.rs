@@ -26,15 +26,37 @@ pub(crate) struct MountPoint {
     folder: File,
 }
 
+/// What stands at a path, by one look at it: between two of them another program may have removed and made the folder.
+#[derive(Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    MountPoint,
+    Other,
+}
+
+impl There {
+    fn at(path: &Path) -> Self {
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if is_gone(&error) => return Self::Nothing,
+            Err(_) => return Self::Other,
+        };
+        if !metadata.is_dir() || metadata.permissions().mode() & 0o1222 != 0o1000 {
+            return Self::Other;
+        }
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Self::MountPoint,
+            Ok(false) => Self::Other,
+            Err(error) if is_gone(&error) => Self::Nothing,
+            Err(_) => Self::Other,
+        }
+    }
+}
+
 /// Says whether a folder is there only to be mounted on, by this program or another.
 pub(crate) fn is_mount_point(path: &Path) -> bool {
-    let Ok(metadata) = fs::symlink_metadata(path) else {
-        return false;
-    };
-    let mode = metadata.permissions().mode();
-    metadata.is_dir()
-        && mode & 0o1222 == 0o1000
-        && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+    There::at(path) == There::MountPoint
 }
 
 impl MountPoint {
@@ -47,8 +69,10 @@ impl MountPoint {
         for _ in 0..TRIES {
             match DirBuilder::new().mode(MODE).create(path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    if !is_mount_point(path) && path.symlink_metadata().is_ok() {
-                        return Err(error);
+                    match There::at(path) {
+                        There::Other => return Err(error),
+                        There::Nothing => continue,
+                        There::MountPoint => {}
                     }
                 }
                 made => made?,
@@ -59,10 +83,7 @@ impl MountPoint {
             };
             // Where folders cannot be locked, the first to end removes the folder under the others, as before.
             let _unlockable = flock(&folder, FlockOperation::LockShared);
-            let held = folder.metadata()?;
-            let is_there = fs::symlink_metadata(path)
-                .is_ok_and(|now| now.ino() == held.ino() && now.dev() == held.dev());
-            if is_there {
+            if is_at(&folder, path) {
                 return Ok(Self {
                     path: path.to_owned(),
                     folder,
@@ -75,12 +96,21 @@ impl MountPoint {
     }
 }
 
+/// Says whether an open folder is still the one at this path. Who holds a lock on it keeps it there.
+fn is_at(folder: &File, path: &Path) -> bool {
+    match (folder.metadata(), fs::symlink_metadata(path)) {
+        (Ok(held), Ok(now)) => now.ino() == held.ino() && now.dev() == held.dev(),
+        _ => false,
+    }
+}
+
 impl Drop for MountPoint {
     fn drop(&mut self) {
         // Letting go first: of two that end at once, one gets the lock and removes the folder, or a third holds it.
         let _unlockable = flock(&self.folder, FlockOperation::Unlock);
         let alone = flock(&self.folder, FlockOperation::NonBlockingLockExclusive);
-        if alone != Err(rustix::io::Errno::WOULDBLOCK) {
+        // The folder may have been removed and another one made, which somebody else holds.
+        if alone != Err(rustix::io::Errno::WOULDBLOCK) && is_at(&self.folder, &self.path) {
             // Not empty means that somebody outside put something there: theirs.
             let _not_empty = fs::remove_dir(&self.path);
         }
@@ -138,7 +168,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    for _ in 0..50 {
+                    for _ in 0..400 {
                         let point = MountPoint::make(&path).unwrap();
                         assert!(path.is_dir());
                         drop(point);
