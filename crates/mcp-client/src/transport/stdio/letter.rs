@@ -59,7 +59,7 @@ mod tests {
     fn a_line_is_either_written_or_taken_back() {
         let letter = Letter::new(b"a\n".to_vec());
         assert!(!letter.is_sent());
-        assert_eq!(letter.clone().take().as_deref(), Some(&b"a\n"[..]));
+        assert_eq!(letter.take().as_deref(), Some(&b"a\n"[..]));
         assert!(letter.is_sent() && !letter.withdraw() && letter.take().is_none());
 
         let letter = Letter::new(b"b\n".to_vec());
