@@ -230,8 +230,8 @@ async fn start(
     }
 }
 
-/// The failure of a handshake: what the caller wanted was not sent. With what the server wrote until now.
-fn with_noise(inner: &Inner, failure: Failure) -> Failure {
+/// The failure of a handshake: what the caller wanted was not sent.
+fn no_handshake(failure: Failure) -> Failure {
     let kind = match failure.kind {
         FailureKind::NoAnswer { cause, why, .. } => FailureKind::NoAnswer {
             delivery: Delivery::NotSent,
@@ -245,9 +245,13 @@ fn with_noise(inner: &Inner, failure: Failure) -> Failure {
         },
         refused @ FailureKind::Refused { .. } => refused,
     };
+    Failure { kind, ..failure }
+}
+
+/// The same with what the server wrote until now.
+fn with_noise(inner: &Inner, failure: Failure) -> Failure {
     Failure {
-        server: failure.server,
-        kind,
         stderr: inner.transport.stderr(),
+        ..no_handshake(failure)
     }
 }

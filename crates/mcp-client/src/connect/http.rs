@@ -10,11 +10,11 @@ use std::sync::Arc;
 use mcp_wire::Era;
 use tokio::sync::mpsc;
 
-use super::{Probed, Verdict, probe, too_new, verdict};
+use super::{Probed, Verdict, no_handshake, probe, too_new, verdict};
 use crate::ask::Ask;
 use crate::clock::Clocks;
 use crate::connection::{Connection, Inner};
-use crate::failure::{Cause, Delivery, Failure, FailureKind, Refuser};
+use crate::failure::{Cause, Failure, FailureKind, Refuser};
 use crate::handshake;
 use crate::server::{HttpReach, ServerSpec};
 use crate::transport::http::Http;
@@ -163,24 +163,6 @@ fn failed(spec: &ServerSpec, broken: Broken) -> Failure {
         kind,
         stderr: None,
     }
-}
-
-/// The failure of a handshake: what the caller wanted was not sent.
-fn no_handshake(failure: Failure) -> Failure {
-    let kind = match failure.kind {
-        FailureKind::NoAnswer { cause, why, .. } => FailureKind::NoAnswer {
-            delivery: Delivery::NotSent,
-            cause,
-            why: format!("no handshake: {why}"),
-        },
-        FailureKind::Answered(error) => FailureKind::NoAnswer {
-            delivery: Delivery::NotSent,
-            cause: Cause::Start,
-            why: format!("no handshake: it answered {error}"),
-        },
-        refused @ FailureKind::Refused { .. } => refused,
-    };
-    Failure { kind, ..failure }
 }
 
 /// Neither way led anywhere.
