@@ -17,6 +17,7 @@ pub(crate) use endpoint::{Endpoint, Sending};
 pub(crate) use refusal::{Refusal, quoted};
 pub(crate) use stream::top_of;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,11 +27,11 @@ use mcp_wire::{Era, Frame, Id, Notification, Object, Response, Revision, header,
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
+use super::{Answered, Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::clock::Clocks;
 use crate::clock::Expiry;
 use crate::failure::{Cause, Delivery};
@@ -69,6 +70,10 @@ struct State {
     /// told by the server that it is lost.
     begun: Option<Option<String>>,
     back_channel: Option<AbortHandle>,
+    /// Whether the server has said if there is one; until a call has waited for that.
+    back_channel_settled: Option<watch::Receiver<bool>>,
+    /// Who waits for which answer: one may come on another stream than its own.
+    waiting: HashMap<Id, mpsc::Sender<Answered>>,
 }
 
 impl Http {
@@ -88,6 +93,8 @@ impl Http {
                 session: None,
                 begun: None,
                 back_channel: None,
+                back_channel_settled: None,
+                waiting: HashMap::new(),
             }),
             closed: CancellationToken::new(),
             runtime: Handle::current(),
@@ -223,6 +230,15 @@ fn closed(delivery: Delivery) -> Broken {
     )
 }
 
+impl Shared {
+    /// Hands an answer to who waits for it, whatever stream it came on. Whether somebody did.
+    fn deliver(&self, response: &Response) -> bool {
+        let Some(id) = &response.id else { return false };
+        let waiting = self.state().waiting.get(id).cloned();
+        waiting.is_some_and(|waiting| waiting.try_send(Ok(response.outcome.clone())).is_ok())
+    }
+}
+
 /// The server no longer knows the session. It cannot be told apart from a gateway that lost it after it passed the
 /// request on, so the outcome counts as unknown.
 fn session_lost() -> Broken {
@@ -242,6 +258,7 @@ fn too_late(patience: Duration) -> Broken {
 /// Ends a request that nobody waits for any more.
 struct Guard {
     shared: Arc<Shared>,
+    id: Id,
     task: AbortHandle,
     answered: Arc<AtomicBool>,
     /// Legacy: what has to be cancelled by a message, since a stream that ends cancels nothing.
@@ -253,6 +270,7 @@ impl Underway for Guard {}
 impl Drop for Guard {
     fn drop(&mut self) {
         self.task.abort();
+        self.shared.state().waiting.remove(&self.id);
         if self.answered.load(Ordering::SeqCst) || self.shared.closed.is_cancelled() {
             return;
         }
@@ -279,16 +297,23 @@ impl Transport for Http {
             return Err(closed(Delivery::NotSent));
         }
         let legacy = !shared.is_modern();
+        if legacy && method::may_ask(&outgoing.request.method) {
+            back_channel::wait(&shared).await;
+        }
         let cancels = (legacy && outgoing.request.method != method::INITIALIZE)
             .then(|| outgoing.request.id.clone());
         let (message_in, messages) = mpsc::channel(MESSAGES);
         let (answer_in, answer) = oneshot::channel();
         let answered = Arc::new(AtomicBool::new(false));
+        let id = outgoing.request.id.clone();
+        let (elsewhere_in, mut elsewhere) = mpsc::channel(1);
+        shared.state().waiting.insert(id.clone(), elsewhere_in);
         let task = tokio::spawn({
             let (shared, answered) = (Arc::clone(&shared), Arc::clone(&answered));
             async move {
                 let outcome = tokio::select! {
                     outcome = post::exchange(&shared, outgoing, &message_in) => outcome,
+                    Some(outcome) = elsewhere.recv() => outcome,
                     () = shared.closed.cancelled() => Err(closed(Delivery::OutcomeUnknown)),
                 };
                 answered.store(true, Ordering::SeqCst);
@@ -297,6 +322,7 @@ impl Transport for Http {
         });
         let guard = Guard {
             shared,
+            id,
             task: task.abort_handle(),
             answered,
             cancels,

@@ -199,3 +199,39 @@ async fn a_batch_is_read_message_by_message() {
     kinds.sort_unstable();
     assert_eq!(kinds, ["log", "log", "noise", "noise"]);
 }
+
+#[tokio::test]
+async fn an_answer_on_the_back_channel_reaches_its_call() {
+    let (called_in, called) = tokio::sync::watch::channel(Value::Null);
+    let (called_in, hold) = (Arc::new(called_in), "id: first\nretry: 30\ndata:\n\n");
+    let url = serve(move |mut stream| {
+        let (called_in, mut called) = (Arc::clone(&called_in), called.clone());
+        async move {
+            let Some(arrived) = Arrived::read(&mut stream).await else {
+                return;
+            };
+            let reply = if !arrived.head.starts_with("get ") {
+                let message: Value = serde_json::from_str(&arrived.body).unwrap();
+                if message["method"] == "tools/call" {
+                    called_in.send_replace(message["id"].clone());
+                }
+                posted(&message)
+            } else if last_event(&arrived.head) == Some("first") {
+                // Who goes on here waits for ever: the server answers on the other stream.
+                let _gone = stream.write_all(events(hold).as_bytes()).await;
+                return std::future::pending().await;
+            } else {
+                let id = called.wait_for(|id| !id.is_null()).await.unwrap().clone();
+                let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+                events(&format!("data: {answer}\n\n"))
+            };
+            let _gone = stream.write_all(reply.as_bytes()).await;
+        }
+    })
+    .await;
+    let connection = connect(spec(&url), None).await.unwrap();
+    connection
+        .call_tool("x", object("{}"), &options())
+        .await
+        .unwrap();
+}

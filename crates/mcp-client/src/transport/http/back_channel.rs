@@ -1,11 +1,14 @@
-//! Legacy: the stream of messages that belong to no request, opened by GET. A server need not have one, and nothing
-//! waits for it.
+//! Legacy: the stream of messages that belong to no request, opened by GET. A server need not have one.
+//!
+//! Some servers ask their questions on it, and lose what they say while it is not open. So a call waits a moment for it,
+//! and for no longer: a server that leaves the GET unanswered is slow once.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_wire::Frame;
 use mcp_wire::sse::Event;
+use tokio::sync::watch;
 
 use super::{Events, Shared, is_events, post, quoted};
 use crate::failure::Cause;
@@ -16,13 +19,29 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a pause is at most, when the server did not say.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// How long a call waits for it.
+const MOMENT: Duration = Duration::from_millis(250);
+
+/// Waits until the server has said whether there is one, for a moment at most.
+pub(super) async fn wait(shared: &Shared) {
+    let settled = shared.state().back_channel_settled.clone();
+    if let Some(mut settled) = settled {
+        let settling = settled.wait_for(|settled| *settled);
+        let _in_time_or_not = tokio::time::timeout(MOMENT, settling).await;
+        // Once is enough.
+        shared.state().back_channel_settled = None;
+    }
+}
+
 /// Opens it in a task, instead of the one of an earlier session.
 pub(super) fn open(shared: &Arc<Shared>) {
+    let (settled_in, settled) = watch::channel(false);
+    shared.state().back_channel_settled = Some(settled);
     let task = tokio::spawn({
         let shared = Arc::clone(shared);
         async move {
             tokio::select! {
-                () = keep_open(&shared) => {}
+                () = keep_open(&shared, &settled_in) => {}
                 () = shared.closed.cancelled() => {}
             }
         }
@@ -34,11 +53,13 @@ pub(super) fn open(shared: &Arc<Shared>) {
 }
 
 /// Keeps it open until the server says that there is none.
-async fn keep_open(shared: &Shared) {
+async fn keep_open(shared: &Shared, settled: &watch::Sender<bool>) {
     let (mut last_id, mut retry_ms) = (None, None);
     let mut pause = FIRST_PAUSE;
     loop {
-        match post::open(shared, last_id.as_deref()).await {
+        let opened = post::open(shared, last_id.as_deref()).await;
+        settled.send_replace(true);
+        match opened {
             Ok(response) if response.status().is_success() && is_events(&response) => {
                 let events = Events::new(response, shared.limit);
                 if follow(shared, events, &mut last_id, &mut retry_ms).await {
@@ -98,6 +119,8 @@ fn take(shared: &Shared, bytes: &[u8]) {
     };
     for frame in frames {
         match frame {
+            // A server of sessions may take this stream for the one that goes on.
+            Ok(Frame::Response(response)) if shared.deliver(&response) => {}
             Ok(Frame::Response(response)) => {
                 let id = response
                     .id

@@ -82,6 +82,8 @@ impl Reader<'_> {
                     };
                     if ours && answered.is_none() {
                         answered = Some(Ok(response.outcome));
+                    } else if !self.modern && self.shared.deliver(&response) {
+                        // Servers of sessions put an answer on whatever stream is open.
                     } else if let Some(id) = response.id {
                         self.shared
                             .noise(format!("an answer to {id} on the stream of {}", self.id));
