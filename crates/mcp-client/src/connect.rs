@@ -14,7 +14,7 @@ use untrusted_text::Untrusted;
 use crate::ask::Ask;
 use crate::clock::{Clock, Clocks};
 use crate::connection::{Agreed, Connection, Inner};
-use crate::failure::{Cause, Delivery, Failure, FailureKind};
+use crate::failure::{Cause, Delivery, Failure, FailureKind, Refuser};
 use crate::handshake::{self, Discovered};
 use crate::server::{Reach, ServerSpec};
 use crate::transport::{self, Broken};
@@ -198,7 +198,7 @@ async fn start(
         return Err(Failure {
             server: spec.label(),
             kind: FailureKind::Refused {
-                by: crate::Refuser::Client,
+                by: Refuser::Client,
                 why: "it is no program".to_owned(),
             },
             stderr: None,
@@ -218,15 +218,7 @@ async fn start(
             latest.set(&inner);
             Ok(inner)
         }
-        Err(broken) => Err(Failure {
-            server: spec.label(),
-            kind: FailureKind::NoAnswer {
-                delivery: broken.delivery,
-                cause: broken.cause,
-                why: broken.why,
-            },
-            stderr: None,
-        }),
+        Err(broken) => Err(failed(spec, broken)),
     }
 }
 
@@ -253,5 +245,30 @@ fn with_noise(inner: &Inner, failure: Failure) -> Failure {
     Failure {
         stderr: inner.transport.stderr(),
         ..no_handshake(failure)
+    }
+}
+
+/// The failure of something that broke before there was a connection.
+fn failed(spec: &ServerSpec, broken: Broken) -> Failure {
+    let Broken {
+        delivery,
+        cause,
+        why,
+    } = broken;
+    let kind = match cause {
+        Cause::Credentials => FailureKind::Refused {
+            by: Refuser::Credentials,
+            why,
+        },
+        cause => FailureKind::NoAnswer {
+            delivery,
+            cause,
+            why,
+        },
+    };
+    Failure {
+        server: spec.label(),
+        kind,
+        stderr: None,
     }
 }

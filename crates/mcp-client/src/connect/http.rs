@@ -10,11 +10,11 @@ use std::sync::Arc;
 use mcp_wire::Era;
 use tokio::sync::mpsc;
 
-use super::{Probed, Verdict, no_handshake, probe, too_new, verdict};
+use super::{Probed, Verdict, failed, no_handshake, probe, too_new, verdict};
 use crate::ask::Ask;
 use crate::clock::Clocks;
 use crate::connection::{Connection, Inner};
-use crate::failure::{Cause, Failure, FailureKind, Refuser};
+use crate::failure::{Cause, Failure, FailureKind};
 use crate::handshake;
 use crate::server::{HttpReach, ServerSpec};
 use crate::transport::http::Http;
@@ -139,30 +139,6 @@ fn begin(
         strays,
         Arc::clone(clocks),
     ))
-}
-
-fn failed(spec: &ServerSpec, broken: Broken) -> Failure {
-    let Broken {
-        delivery,
-        cause,
-        why,
-    } = broken;
-    let kind = match cause {
-        Cause::Credentials => FailureKind::Refused {
-            by: Refuser::Credentials,
-            why,
-        },
-        cause => FailureKind::NoAnswer {
-            delivery,
-            cause,
-            why,
-        },
-    };
-    Failure {
-        server: spec.label(),
-        kind,
-        stderr: None,
-    }
 }
 
 /// Neither way led anywhere.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::setup::eventually;
 use mcp_client::server::HttpReach;
 use mcp_client::{Connection, Reach, ServerSpec, connect};
 use mcp_wire::{CallResult, Implementation};
@@ -50,18 +51,7 @@ pub(crate) async fn http_received(
     what: &str,
     condition: impl Fn(&Received) -> bool,
 ) -> Received {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        let received = server.received();
-        if condition(&received) {
-            return received;
-        }
-        assert!(
-            tokio::time::Instant::now() < deadline,
-            "waited 20 s for {what}"
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    eventually(|| server.received(), what, condition).await
 }
 
 /// One HTTP request as it arrived.

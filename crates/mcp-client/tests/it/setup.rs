@@ -104,9 +104,18 @@ pub(crate) async fn received(
     what: &str,
     condition: impl Fn(&Received) -> bool,
 ) -> Received {
+    eventually(|| server.received(), what, condition).await
+}
+
+/// Looks again and again, until what is seen is like this.
+pub(crate) async fn eventually(
+    look: impl Fn() -> Received,
+    what: &str,
+    condition: impl Fn(&Received) -> bool,
+) -> Received {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     loop {
-        let received = server.received();
+        let received = look();
         if condition(&received) {
             return received;
         }
