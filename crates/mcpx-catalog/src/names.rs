@@ -1,237 +1,84 @@
 //! From the names that servers chose to identifiers, and back.
 //!
-//! An identifier is a function of the name alone: no other tool, no order and no time changes it. A name that is an
-//! identifier already stays as it is. Any other is made one (other characters become `_`, a leading digit gets a `_`,
-//! a long one is cut) and ends in `_x` and six letters of a digest of the original. A name that looks as if it ended
-//! that way counts as changed too, so an unchanged name never equals a changed one.
+//! A name becomes an identifier as a reader would expect: what is no letter, digit or `_` becomes `_`, a leading digit
+//! gets a `_` before it, a word that scripts have taken gets one behind it. Only a name that is too long, or of which
+//! nothing readable is left, ends in `_x` and letters of a digest of the original.
 //!
-//! [`Names`] is the way back, [`Directory`] the one from a whole path. They take the original, the identifier, and the
-//! plain form without a digest where only one name has it. What two names share names neither: the answer lists both.
+//! The namespace of a server depends on its name alone: a second server never changes it, and two servers of one
+//! namespace are an error of the configuration. The identifiers of one server's tools depend on the set of them and never
+//! on its order: where several would be spelled alike, the one whose own name is that spelling keeps it and every other
+//! gets the digest. The way back takes each of them: the original, the identifier, the [`plain`] form and the
+//! [`digested`] one. What two names share names neither: the answer lists both.
 
 mod directory;
+mod nearest;
+mod reserved;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical;
 pub use directory::Directory;
+pub use nearest::nearest;
+use reserved::{MEMBERS, RESERVED, TAKEN};
 
 /// Longest identifier, in bytes: what hosts and model APIs accept as a tool's name.
 pub const MAX_LEN: usize = 64;
 
-const DIGEST_CHARS: usize = 6;
+/// Letters of a digest; more where a name was made to clash.
+const DIGEST_CHARS: [usize; 3] = [6, 12, 24];
 
 /// What stands between the two halves of a [`qualified`] name.
 const BETWEEN: &str = "__";
 
-/// Words that cannot be the name of a variable in a module.
-const RESERVED: &[&str] = &[
-    "abstract",
-    "any",
-    "arguments",
-    "as",
-    "async",
-    "await",
-    "boolean",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "declare",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "globalThis",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "infer",
-    "instanceof",
-    "interface",
-    "is",
-    "keyof",
-    "let",
-    "module",
-    "namespace",
-    "never",
-    "new",
-    "null",
-    "number",
-    "object",
-    "of",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "readonly",
-    "require",
-    "return",
-    "static",
-    "string",
-    "super",
-    "switch",
-    "symbol",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "undefined",
-    "unique",
-    "unknown",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-];
-
-/// Names that a script finds already: the language's own, and the globals of the hub.
-const TAKEN: &[&str] = &[
-    "Array",
-    "ArrayBuffer",
-    "BigInt",
-    "Boolean",
-    "Bun",
-    "DataView",
-    "Date",
-    "Deno",
-    "Error",
-    "Function",
-    "Infinity",
-    "Intl",
-    "Iterator",
-    "JSON",
-    "Map",
-    "Math",
-    "NaN",
-    "Number",
-    "Object",
-    "Promise",
-    "Proxy",
-    "Reflect",
-    "RegExp",
-    "Set",
-    "String",
-    "Symbol",
-    "WeakMap",
-    "WeakSet",
-    "WebAssembly",
-    "artifact",
-    "call",
-    "captureFrames",
-    "clearTimeout",
-    "connect",
-    "console",
-    "describe",
-    "document",
-    "emit",
-    "errorFrames",
-    "exports",
-    "fetch",
-    "global",
-    "localStorage",
-    "log",
-    "paths",
-    "process",
-    "readResource",
-    "releaseConsole",
-    "result",
-    "script",
-    "search",
-    "self",
-    "setTimeout",
-    "tools",
-    "window",
-    "Attached",
-    "Connection",
-    "Envelope",
-    "ToolError",
-    "ToolResult",
-];
-
-/// Members that every object or function has, or that change what an object is: `then` makes it a promise.
-const MEMBERS: &[&str] = &[
-    "__defineGetter__",
-    "__defineSetter__",
-    "__lookupGetter__",
-    "__lookupSetter__",
-    "__proto__",
-    "constructor",
-    "hasOwnProperty",
-    "isPrototypeOf",
-    "propertyIsEnumerable",
-    "prototype",
-    "then",
-    "toJSON",
-    "toLocaleString",
-    "toString",
-    "valueOf",
-];
-
-/// The identifier of a server, which scripts use as a variable.
+/// The identifier of a server, which scripts use as a variable. Two servers may share one: whoever reads the
+/// configuration refuses that.
 #[must_use]
 pub fn namespace(server: &str) -> String {
-    identifier(server, &[RESERVED, TAKEN, MEMBERS])
+    let text = expected(server, &[RESERVED, TAKEN, MEMBERS]);
+    text.unwrap_or_else(|| digested(server))
 }
 
-/// The identifier of a tool, which scripts use as a member of its namespace. A word of the language may be one.
+/// Whether scripts can use `text` as the variable of a server as it is.
 #[must_use]
-pub fn function(tool: &str) -> String {
-    identifier(tool, &[MEMBERS])
+pub fn is_namespace(text: &str) -> bool {
+    namespace(text) == text
 }
 
-/// One name for a tool of a server, for a list that has no namespaces: `server__tool`, at most [`MAX_LEN`] bytes.
+/// The identifier of a tool that shares it with no other of its server.
 #[must_use]
-pub fn qualified(server: &str, tool: &str) -> String {
-    let (space, name) = (namespace(server), function(tool));
-    let plain = format!("{space}{BETWEEN}{name}");
+pub fn plain(tool: &str) -> String {
+    expected(tool, &[MEMBERS]).unwrap_or_else(|| digested(tool))
+}
+
+/// The spelling of a name that no other name has: the expected one with letters of a digest behind it.
+#[must_use]
+pub fn digested(name: &str) -> String {
+    with_digest(&sanitised(name), name, DIGEST_CHARS[0])
+}
+
+/// One name for a tool, for a list that has no namespaces: `namespace__function`, at most [`MAX_LEN`] bytes, from the two
+/// identifiers.
+#[must_use]
+pub fn qualified(namespace: &str, function: &str) -> String {
+    let whole = format!("{namespace}{BETWEEN}{function}");
     // Where the halves meet must be plain to see: `a_` and `b` would be spelled as `a` and `_b`.
-    let meets = space.contains(BETWEEN) || space.ends_with('_') || name.starts_with('_');
-    if plain.len() <= MAX_LEN && !meets {
-        return plain;
+    let meets =
+        namespace.contains(BETWEEN) || namespace.ends_with('_') || function.starts_with('_');
+    if whole.len() <= MAX_LEN && !meets {
+        return whole;
     }
-    let pair = format!("{}:{server}{tool}", server.len());
-    with_digest(&plain, &pair)
+    let pair = format!("{}:{namespace}{function}", namespace.len());
+    with_digest(&whole, &pair, DIGEST_CHARS[0])
 }
 
-/// The name made an identifier without a digest: what people type, and what two names may share.
-#[must_use]
-pub fn plain(name: &str) -> String {
+/// The name as an identifier without a digest, where that says enough.
+fn expected(name: &str, taken: &[&[&str]]) -> Option<String> {
     let mut text = sanitised(name);
-    if [RESERVED, TAKEN, MEMBERS]
-        .iter()
-        .any(|words| words.contains(&text.as_str()))
-    {
+    if taken.iter().any(|words| words.contains(&text.as_str())) {
         text.push('_');
     }
-    text
-}
-
-fn identifier(name: &str, forbidden: &[&[&str]]) -> String {
-    let clean = sanitised(name);
-    let stays = clean == name
-        && name.len() <= MAX_LEN
-        && !ends_in_digest(name)
-        && !forbidden.iter().any(|words| words.contains(&name));
-    if stays {
-        clean
-    } else {
-        with_digest(&clean, name)
-    }
+    let is_readable = name == text || text.contains(|c: char| c.is_ascii_alphanumeric());
+    (is_readable && text.len() <= MAX_LEN).then_some(text)
 }
 
 fn sanitised(name: &str) -> String {
@@ -252,20 +99,10 @@ fn sanitised(name: &str) -> String {
 }
 
 /// `clean` is ASCII, so that any place is a boundary.
-fn with_digest(clean: &str, original: &str) -> String {
-    let room = MAX_LEN - 2 - DIGEST_CHARS;
-    let digest = canonical::letters(original, DIGEST_CHARS);
+fn with_digest(clean: &str, original: &str, chars: usize) -> String {
+    let room = MAX_LEN - 2 - chars;
+    let digest = canonical::letters(original, chars);
     format!("{}_x{digest}", &clean[..clean.len().min(room)])
-}
-
-fn ends_in_digest(name: &str) -> bool {
-    let Some(at) = name.len().checked_sub(2 + DIGEST_CHARS) else {
-        return false;
-    };
-    name.as_bytes()[at..].starts_with(b"_x")
-        && name.as_bytes()[at + 2..]
-            .iter()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
 }
 
 /// What a spelling stands for.
@@ -282,69 +119,136 @@ pub enum Resolved<'a> {
 /// The names of one kind in one place (the servers, or the tools of a server), and the way back from their spellings.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    originals: BTreeSet<String>,
-    identifiers: BTreeMap<String, Vec<String>>,
-    plain: BTreeMap<String, Vec<String>>,
+    /// By the name that its owner chose.
+    identifiers: BTreeMap<String, String>,
+    by_identifier: BTreeMap<String, Vec<String>>,
+    other_spellings: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Names {
-    /// The names of servers.
-    pub fn of_servers<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        Self::new(names, namespace)
+    /// The names of servers, each with its namespace.
+    pub fn of_servers<N: Into<String>, S: Into<String>>(
+        servers: impl IntoIterator<Item = (N, S)>,
+    ) -> Self {
+        let servers = servers.into_iter();
+        Self::new(
+            servers
+                .map(|(name, namespace)| (name.into(), namespace.into()))
+                .collect(),
+            namespace,
+        )
     }
 
     /// The names of the tools of one server.
     pub fn of_tools<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        Self::new(names, function)
+        let names: BTreeSet<String> = names.into_iter().map(Into::into).collect();
+        let mut sharing: BTreeMap<String, usize> = BTreeMap::new();
+        for name in &names {
+            *sharing.entry(plain(name)).or_default() += 1;
+        }
+        let mut identifiers = BTreeMap::new();
+        for name in &names {
+            let plain = plain(name);
+            let is_alone = sharing.get(&plain) == Some(&1);
+            let keeps = plain == *name || is_alone && !names.contains(&plain);
+            let identifier = if keeps {
+                plain
+            } else {
+                // A digest that another name was made to look like says more letters.
+                let longer = DIGEST_CHARS
+                    .iter()
+                    .map(|chars| with_digest(&sanitised(name), name, *chars));
+                let mut free = longer.filter(|text| !names.contains(text));
+                free.next().unwrap_or_else(|| digested(name))
+            };
+            identifiers.insert(name.clone(), identifier);
+        }
+        Self::new(identifiers, plain)
     }
 
-    fn new<S: Into<String>>(
-        names: impl IntoIterator<Item = S>,
-        identifier: fn(&str) -> String,
-    ) -> Self {
-        let mut all = Self {
-            originals: names.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        };
-        for name in &all.originals {
-            all.identifiers
-                .entry(identifier(name))
+    fn new(identifiers: BTreeMap<String, String>, expected: fn(&str) -> String) -> Self {
+        let mut by_identifier: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut other_spellings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (name, identifier) in &identifiers {
+            by_identifier
+                .entry(identifier.clone())
                 .or_default()
                 .push(name.clone());
-            all.plain.entry(plain(name)).or_default().push(name.clone());
-        }
-        all
-    }
-
-    /// What `spelling` stands for: an original first, then an identifier, then a plain form.
-    #[must_use]
-    pub fn resolve(&self, spelling: &str) -> Resolved<'_> {
-        if let Some(original) = self.originals.get(spelling) {
-            return Resolved::One(original);
-        }
-        match self
-            .identifiers
-            .get(spelling)
-            .or_else(|| self.plain.get(spelling))
-            .map(Vec::as_slice)
-        {
-            None | Some([]) => Resolved::Unknown,
-            Some([one]) => Resolved::One(one),
-            Some(several) => Resolved::Several(several.iter().map(String::as_str).collect()),
-        }
-    }
-
-    /// Every spelling of `name` that leads back to it and to no other: the identifier first, then the plain form and
-    /// the original where they differ. The identifier is missing only where a digest was forged to clash.
-    #[must_use]
-    pub fn spellings(&self, name: &str, identifier: &str) -> Vec<String> {
-        let mut spellings: Vec<String> = Vec::with_capacity(3);
-        for spelling in [identifier.to_owned(), plain(name), name.to_owned()] {
-            if !spellings.contains(&spelling) && self.resolve(&spelling) == Resolved::One(name) {
-                spellings.push(spelling);
+            for spelling in [expected(name), digested(name)] {
+                other_spellings
+                    .entry(spelling)
+                    .or_default()
+                    .insert(name.clone());
             }
         }
+        Self {
+            identifiers,
+            by_identifier,
+            other_spellings,
+        }
+    }
+
+    /// What `spelling` stands for: an original first, then an identifier, then what else one may be spelled as.
+    #[must_use]
+    pub fn resolve(&self, spelling: &str) -> Resolved<'_> {
+        if let Some((original, _)) = self.identifiers.get_key_value(spelling) {
+            return Resolved::One(original);
+        }
+        let known = self
+            .by_identifier
+            .get(spelling)
+            .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let other = || {
+            self.other_spellings
+                .get(spelling)
+                .map(|names| names.iter().map(String::as_str).collect())
+        };
+        match known.or_else(other).as_deref() {
+            None | Some([]) => Resolved::Unknown,
+            Some([one]) => Resolved::One(one),
+            Some(several) => Resolved::Several(several.to_vec()),
+        }
+    }
+
+    /// The identifier of `name`, one of those that this was made of. Any other gets the one that it would have alone.
+    #[must_use]
+    pub fn identifier(&self, name: &str) -> String {
+        let known = self.identifiers.get(name);
+        known.cloned().unwrap_or_else(|| plain(name))
+    }
+
+    /// Every name with its identifier, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.identifiers
+            .iter()
+            .map(|(name, identifier)| (name.as_str(), identifier.as_str()))
+    }
+
+    /// The spellings under which a script finds `name`: its identifier, and the original where that is another.
+    #[must_use]
+    pub fn spellings(&self, name: &str) -> Vec<String> {
+        let identifier = self.identifier(name);
+        let is_other = identifier != name;
+        let mut spellings = vec![identifier];
+        if is_other {
+            spellings.push(name.to_owned());
+        }
+        spellings.retain(|spelling| self.resolve(spelling) == Resolved::One(name));
         spellings
+    }
+
+    /// The names, as their owners and as scripts spell them, that `word` may have meant; the nearest first.
+    #[must_use]
+    pub fn nearest(&self, word: &str, limit: usize) -> Vec<&str> {
+        let spelled = self
+            .identifiers
+            .iter()
+            .flat_map(|(name, identifier)| [(name, name), (identifier, name)]);
+        nearest::nearest_of(
+            word,
+            spelled.map(|(text, name)| (text.as_str(), name.as_str())),
+            limit,
+        )
     }
 }
 

@@ -32,6 +32,8 @@ const MAX_TYPE_BYTES: usize = 64 << 10;
 pub struct Namespace<'a> {
     /// The server, by its own name.
     pub server: &'a str,
+    /// Its identifier, when it is not the one that its name gives.
+    pub namespace: Option<&'a str>,
     /// What the person who configured it says about it.
     pub description: Option<&'a str>,
     /// What that person wants read before the signatures.
@@ -40,6 +42,13 @@ pub struct Namespace<'a> {
     pub instructions: Option<&'a str>,
     /// Its tools.
     pub tools: &'a [Tool],
+}
+
+impl Namespace<'_> {
+    /// The variable that scripts use. What cannot be one is made one.
+    fn identifier(&self) -> String {
+        names::namespace(self.namespace.unwrap_or(self.server))
+    }
 }
 
 /// Declarations of namespaces: what `types` prints. A whole ambient file by itself.
@@ -81,11 +90,15 @@ pub fn types(namespaces: &[Namespace<'_>]) -> String {
 
 /// The module that scripts import. `connect` says what carries its calls; it does nothing by itself.
 ///
-/// A tool is found under its identifier, and under its plain form and its original name where they are its alone.
+/// A tool is found under its identifier, and under its original name where that is another.
 #[must_use]
 pub fn client(namespaces: &[Namespace<'_>]) -> String {
     let mut text = String::from(include_str!("typescript/client_head.ts"));
-    let names = Names::of_servers(namespaces.iter().map(|space| space.server));
+    let names = Names::of_servers(
+        namespaces
+            .iter()
+            .map(|space| (space.server, space.identifier())),
+    );
     let mut members = String::new();
     let mut count = 0_usize;
     for space in spaces(namespaces) {
@@ -109,14 +122,8 @@ pub fn client(namespaces: &[Namespace<'_>]) -> String {
             "export const {} = {{\n{functions}}};\n",
             space.identifier
         ));
-        for spelling in names.spellings(space.server, &space.identifier) {
+        for spelling in names.spellings(space.server) {
             members.push_str(&format!("  {}: {},\n", member(&spelling), space.identifier));
-            if spelling != space.identifier && names::namespace(&spelling) == spelling {
-                text.push_str(&format!(
-                    "export const {spelling} = {};\n",
-                    space.identifier
-                ));
-            }
         }
         text.push('\n');
     }
@@ -163,12 +170,12 @@ fn spaces<'a>(namespaces: &[Namespace<'a>]) -> Vec<Space<'a>> {
     let mut seen = BTreeSet::new();
     let once = namespaces
         .iter()
-        .filter(|space| seen.insert(names::namespace(space.server)));
+        .filter(|space| seen.insert(space.identifier()));
     once.map(space).collect()
 }
 
 fn space<'a>(namespace: &Namespace<'a>) -> Space<'a> {
-    let identifier = names::namespace(namespace.server);
+    let identifier = namespace.identifier();
     let mut lines = Vec::new();
     if identifier != namespace.server {
         lines.push(format!("The server {}.", shown(namespace.server)));
@@ -204,7 +211,7 @@ fn space<'a>(namespace: &Namespace<'a>) -> Space<'a> {
 }
 
 fn function(tool: &Tool, space: &str, index: &Names) -> Function {
-    let identifier = names::function(&tool.name);
+    let identifier = index.identifier(&tool.name);
     let mut lines = tool
         .description()
         .map(|text| comment_lines(&text, MAX_TOOL_TEXT))
@@ -236,7 +243,7 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
             UNKNOWN.to_owned()
         })
     });
-    let spellings = index.spellings(&tool.name, &identifier);
+    let spellings = index.spellings(&tool.name);
     Function {
         tool: tool.name.clone(),
         spellings,

@@ -13,27 +13,38 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Takes the servers and the names of their tools.
+    /// Takes the servers, each by its name, its namespace and the names of its tools.
     pub fn new<'a, T: IntoIterator<Item = &'a str>>(
-        servers: impl IntoIterator<Item = (&'a str, T)>,
+        servers: impl IntoIterator<Item = (&'a str, &'a str, T)>,
     ) -> Self {
         let mut directory = Self::default();
-        for (server, tools) in servers {
-            let tools: Vec<&str> = tools.into_iter().collect();
-            for tool in &tools {
-                let pair = (server.to_owned(), (*tool).to_owned());
+        let mut namespaces = Vec::new();
+        for (server, namespace, tools) in servers {
+            let names = Names::of_tools(tools);
+            for (tool, function) in names.iter() {
                 directory
                     .qualified
-                    .entry(qualified(server, tool))
+                    .entry(qualified(namespace, function))
                     .or_default()
-                    .insert(pair);
+                    .insert((server.to_owned(), tool.to_owned()));
             }
-            directory
-                .tools
-                .insert(server.to_owned(), Names::of_tools(tools));
+            directory.tools.insert(server.to_owned(), names);
+            namespaces.push((server, namespace));
         }
-        directory.servers = Names::of_servers(directory.tools.keys().cloned());
+        directory.servers = Names::of_servers(namespaces);
         directory
+    }
+
+    /// The servers.
+    #[must_use]
+    pub fn servers(&self) -> &Names {
+        &self.servers
+    }
+
+    /// The tools of a server, by the server's own name.
+    #[must_use]
+    pub fn tools(&self, server: &str) -> Option<&Names> {
+        self.tools.get(server)
     }
 
     /// Every tool that `path` may stand for, as server and tool by their own names, sorted. One is the answer; several
@@ -85,16 +96,19 @@ fn several(resolved: Resolved<'_>) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{function, namespace};
+    use super::super::{digested, namespace};
     use super::*;
 
     fn directory() -> Directory {
-        Directory::new([
+        let servers = [
             ("github", vec!["create_issue", "files.read"]),
             ("chrome-devtools", vec!["take-screenshot", "click"]),
             ("my.server", vec!["click", "a.b"]),
             ("my", vec!["server.a.b"]),
-        ])
+        ];
+        let spaces = servers.each_ref().map(|(server, _)| namespace(server));
+        let named = servers.into_iter().zip(&spaces);
+        Directory::new(named.map(|((server, tools), space)| (server, space.as_str(), tools)))
     }
 
     #[test]
@@ -112,14 +126,10 @@ mod tests {
             ("chrome-devtools.take-screenshot".to_owned(), screenshot),
             ("chrome_devtools.take_screenshot".to_owned(), screenshot),
             (
-                format!(
-                    "{}.{}",
-                    namespace("chrome-devtools"),
-                    function("take-screenshot")
-                ),
+                format!("chrome-devtools.{}", digested("take-screenshot")),
                 screenshot,
             ),
-            (qualified("chrome-devtools", "take-screenshot"), screenshot),
+            ("chrome_devtools__take_screenshot".to_owned(), screenshot),
             ("my.server.click".to_owned(), ("my.server", "click")),
             ("create_issue".to_owned(), ("github", "create_issue")),
             ("files.read".to_owned(), ("github", "files.read")),

@@ -113,14 +113,13 @@ impl Index {
         }
         let spellings = [
             key(&entry.name),
-            key(&names::function(&entry.name)),
+            key(&names::digested(&entry.name)),
             key(&format!("{server}{}", entry.name)),
             key(&format!(
                 "{}{}",
                 names::namespace(server),
-                names::function(&entry.name)
+                names::plain(&entry.name)
             )),
-            key(&names::qualified(server, &entry.name)),
         ];
         let keys: BTreeSet<String> = spellings
             .into_iter()

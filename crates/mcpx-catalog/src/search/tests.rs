@@ -136,11 +136,7 @@ fn a_name_is_found_first_in_whatever_spelling() {
         );
         assert_eq!(hits[1].matched, Match::NamePrefix, "{query}");
     }
-    let identifier = format!(
-        "{}.{}",
-        crate::names::namespace("chrome-devtools"),
-        crate::names::function("take-screenshot")
-    );
+    let identifier = crate::names::digested("take-screenshot");
     for query in [
         "chrome_devtools.take_screenshot",
         identifier.as_str(),

@@ -168,8 +168,7 @@ fn a_whole_namespace_reads_like_this() {
         tools: &tools,
         ..Namespace::default()
     }]);
-    let space = names::namespace("issue-tracker");
-    let function = names::function("create-issue");
+    let (space, function) = ("issue_tracker", "create_issue");
     assert_eq!(
         text,
         format!(
@@ -205,8 +204,8 @@ declare const {space}: {{
         ..Namespace::default()
     }]);
     for line in [
-        format!("  {function}: $tool0,\n  create_issue: $tool0,\n  \"create-issue\": $tool0,\n"),
-        format!("export const issue_tracker = {space};\n"),
+        "  create_issue: $tool0,\n  \"create-issue\": $tool0,\n".to_owned(),
+        "export const issue_tracker = {\n".to_owned(),
         "=> $call(\"issue-tracker\", \"create-issue\", args);\n".to_owned(),
     ] {
         assert!(client.contains(&line), "{line} in {client}");
