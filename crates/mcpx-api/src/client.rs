@@ -133,7 +133,11 @@ impl Client {
     ///
     /// # Errors
     /// When there is no answer, or it says no.
-    pub async fn send(&self, operation: &Operation, params: Object) -> Result<Answer, ClientError> {
+    pub async fn send(
+        &self,
+        operation: &Operation,
+        params: &Object,
+    ) -> Result<Answer, ClientError> {
         let request = self.request(operation, params)?;
         let exchange = async {
             let response = self.exchange(request).await?;
@@ -151,7 +155,7 @@ impl Client {
     pub async fn stream(
         &self,
         operation: &Operation,
-        params: Object,
+        params: &Object,
     ) -> Result<Events, ClientError> {
         let request = self.request(operation, params)?;
         let response = tokio::time::timeout(self.timeout, self.exchange(request))
@@ -225,9 +229,9 @@ impl Client {
     fn request(
         &self,
         operation: &Operation,
-        params: Object,
+        params: &Object,
     ) -> Result<Request<Full<Bytes>>, ClientError> {
-        let (uri, body) = spread(operation, &params);
+        let (uri, body) = spread(operation, params);
         let mut builder = Request::builder()
             .method(operation.method.as_str())
             .uri(uri);
