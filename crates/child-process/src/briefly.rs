@@ -42,6 +42,9 @@ pub fn run_briefly(program: &Program, deadline: Duration) -> Result<Brief, Start
         #[cfg(unix)]
         crate::start::keep_open(&mut command, wrap);
     }
+    if let Some(mark) = &program.mark {
+        command.env(crate::mark::VARIABLE, mark.as_str());
+    }
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

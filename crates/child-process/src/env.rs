@@ -5,7 +5,8 @@ use std::{
     ffi::{OsStr, OsString},
 };
 
-/// Names that pass from the caller to a child. Every name that begins with `LC_` passes too.
+/// Names that pass from the caller to a child. Every name that begins with `LC_` passes too, and the
+/// [mark](crate::mark::VARIABLE) of whoever owns the caller: what a marked process starts is its owner's as well.
 pub const PASSED: [&str; 7] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"];
 
 /// The whole environment of a child.
@@ -55,6 +56,7 @@ impl Env {
 }
 
 fn passes(name: &OsStr) -> bool {
-    name.to_str()
-        .is_some_and(|name| PASSED.contains(&name) || name.starts_with("LC_"))
+    name.to_str().is_some_and(|name| {
+        PASSED.contains(&name) || name.starts_with("LC_") || name == crate::mark::VARIABLE
+    })
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Env, Wrap};
+use crate::{Env, Mark, Wrap};
 
 /// A program to be started. Until it is told otherwise: no arguments, no environment, no input, one pipe for all output.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub struct Program {
     pub(crate) stdin: Stdin,
     pub(crate) output: Output,
     pub(crate) max_processes: u64,
+    pub(crate) mark: Option<Mark>,
 }
 
 /// Most processes and threads of one program and what it starts, unless told otherwise: far above any build, far below
@@ -62,6 +63,7 @@ impl Program {
             stdin: Stdin::Null,
             output: Output::Merged,
             max_processes: MAX_PROCESSES,
+            mark: None,
         }
     }
 
@@ -122,7 +124,13 @@ impl Program {
         self
     }
 
-    /// Returns the program and the arguments that are really started, the wrap in front.
+    /// Marks it, and what it starts, as its owner's: what is left of it can then be found when the owner is gone.
+    #[must_use]
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+
     /// Returns the program and its arguments as a person would type them, without what they are wrapped in. For
     /// messages: nothing is started from it.
     #[must_use]
@@ -135,6 +143,7 @@ impl Program {
             .join(" ")
     }
 
+    /// Returns the program and the arguments that are really started, the wrap in front.
     pub(crate) fn argv(&self) -> (PathBuf, Vec<OsString>) {
         match &self.wrap {
             None => (self.program.clone(), self.args.clone()),

@@ -91,6 +91,9 @@ impl Program {
         if let Some(wrap) = &self.wrap {
             command.envs(wrap.env.iter().map(|(name, value)| (name, value)));
         }
+        if let Some(mark) = &self.mark {
+            command.env(crate::mark::VARIABLE, mark.as_str());
+        }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
@@ -235,7 +238,7 @@ pub(crate) fn keep_open(command: &mut std::process::Command, wrap: &Wrap) {
 
 #[cfg(unix)]
 /// Lets exactly these descriptors pass, and input, output and errors. Runs between fork and exec.
-fn keep(descriptors: &[RawFd]) -> io::Result<()> {
+pub(crate) fn keep(descriptors: &[RawFd]) -> io::Result<()> {
     // What this process was itself given without the close-on-exec flag would pass too: a lock, a socket, a pipe.
     // Kernels before 5.11 do not know the call; there only our own descriptors, which all have the flag, stay back.
     #[cfg(target_os = "linux")]

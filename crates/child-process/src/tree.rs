@@ -45,12 +45,15 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// The trees that run now, for telling one's orphans from another's.
 static LIVE: Mutex<Live> = Mutex::new(Live {
     leaders: BTreeSet::new(),
+    apart: BTreeSet::new(),
     count: 0,
     adopting: false,
 });
 
 struct Live {
     leaders: BTreeSet<i32>,
+    /// Children of this process that belong to no tree and are no orphans: guardians.
+    apart: BTreeSet<i32>,
     count: u64,
     adopting: bool,
 }
@@ -72,8 +75,27 @@ pub(crate) fn orphans_of(leader: i32) -> Option<table::Orphans> {
     let live = live();
     live.adopting.then(|| table::Orphans {
         alone: live.leaders.iter().all(|&other| other == leader),
-        leaders: live.leaders.clone(),
+        leaders: live.leaders.union(&live.apart).copied().collect(),
     })
+}
+
+/// Starts a child that belongs to no tree. No tree that ends meanwhile takes it for an orphan.
+#[cfg(target_os = "linux")]
+pub(crate) fn start_apart(
+    start: impl FnOnce() -> std::io::Result<std::process::Child>,
+) -> std::io::Result<std::process::Child> {
+    let mut live = live();
+    let child = start()?;
+    live.apart.extend(i32::try_from(child.id()).ok());
+    Ok(child)
+}
+
+/// Forgets a child that belonged to no tree: it was waited for, and its number may be given again.
+#[cfg(target_os = "linux")]
+pub(crate) fn forget_apart(child: &std::process::Child) {
+    if let Ok(pid) = i32::try_from(child.id()) {
+        live().apart.remove(&pid);
+    }
 }
 
 /// Returns a mark that no other tree has.

@@ -7,7 +7,7 @@ pub(crate) struct Orphans {
     /// Whether the tree is the only one that runs now.
     #[expect(dead_code, reason = "only Linux adopts orphans")]
     pub(super) alone: bool,
-    /// The leaders of all trees.
+    /// The leaders of all trees, and guardians.
     #[expect(dead_code, reason = "only Linux adopts orphans")]
     pub(super) leaders: BTreeSet<i32>,
 }
@@ -18,7 +18,7 @@ pub(super) fn become_subreaper() -> bool {
 }
 
 /// Returns when a process started: not known here.
-pub(super) fn start_of(_pid: i32) -> Option<u64> {
+pub(crate) fn start_of(_pid: i32) -> Option<u64> {
     None
 }
 

@@ -21,18 +21,27 @@ const NAME: u64 = 256;
 pub(crate) struct Orphans {
     /// Whether the tree is the only one that runs now.
     pub(super) alone: bool,
-    /// The leaders of all trees: children of this process that are no orphans.
+    /// The leaders of all trees, and guardians: children of this process that are no orphans.
     pub(super) leaders: BTreeSet<i32>,
 }
 
+/// One line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
+pub(crate) struct Stat {
     state: u8,
-    parent: i32,
+    pub(crate) parent: i32,
     group: i32,
-    session: i32,
+    pub(crate) session: i32,
     threads: u64,
-    started: u64,
+    /// In the kernel's ticks since boot.
+    pub(crate) started: u64,
+}
+
+impl Stat {
+    /// Says whether the process still runs: one that nobody has waited for yet does not.
+    pub(crate) fn runs(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X')
+    }
 }
 
 /// Makes this process the reaper of its descendants.
@@ -42,7 +51,7 @@ pub(super) fn become_subreaper() -> bool {
 }
 
 /// Returns when a process started, in ticks since boot.
-pub(super) fn start_of(pid: i32) -> Option<u64> {
+pub(crate) fn start_of(pid: i32) -> Option<u64> {
     stat(pid).map(|stat| stat.started)
 }
 
@@ -67,9 +76,7 @@ pub(crate) fn weight(leader: i32, started: u64, orphans: Option<&Orphans>) -> u6
 /// Returns the process groups of what [`weight`] counts.
 pub(crate) fn groups(leader: i32, started: u64, orphans: Option<&Orphans>) -> BTreeSet<i32> {
     let descent = descent(leader, started, orphans);
-    let living = descent
-        .values()
-        .filter(|stat| !matches!(stat.state, b'Z' | b'X'));
+    let living = descent.values().filter(|stat| stat.runs());
     living
         .map(|stat| stat.group)
         .filter(|&group| group > 1)
@@ -108,7 +115,7 @@ pub(super) fn first_generations(leader: i32, count: usize) -> BTreeSet<i32> {
 }
 
 /// Returns the command line of a process, as it was started; its short name where it has none.
-pub(super) fn name(pid: i32) -> Option<String> {
+pub(crate) fn name(pid: i32) -> Option<String> {
     let mut line = Vec::new();
     let file = fs::File::open(format!("/proc/{pid}/cmdline")).ok()?;
     file.take(NAME).read_to_end(&mut line).ok()?;
@@ -160,11 +167,7 @@ pub(super) fn members(
     if orphans.is_some() {
         reap(&table, &members, own, leader);
     }
-    members.retain(|pid| {
-        table
-            .get(pid)
-            .is_some_and(|stat| !matches!(stat.state, b'Z' | b'X'))
-    });
+    members.retain(|pid| table.get(pid).is_some_and(Stat::runs));
     members
 }
 
@@ -194,7 +197,7 @@ fn close_over_children(table: &BTreeMap<i32, Stat>, members: &mut BTreeSet<i32>)
 }
 
 /// Returns every process that started no earlier than `since`.
-fn table(since: u64) -> BTreeMap<i32, Stat> {
+pub(crate) fn table(since: u64) -> BTreeMap<i32, Stat> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
@@ -206,7 +209,8 @@ fn table(since: u64) -> BTreeMap<i32, Stat> {
         .collect()
 }
 
-fn stat(pid: i32) -> Option<Stat> {
+/// Returns the line of one process; none when there is none.
+pub(crate) fn stat(pid: i32) -> Option<Stat> {
     parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 

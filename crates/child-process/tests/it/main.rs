@@ -8,6 +8,8 @@
 
 mod bomb;
 mod ending;
+mod guard;
+mod marked;
 mod orphans;
 mod output;
 mod start;
