@@ -5,6 +5,7 @@
 //!
 //! - [`shape`]: a schema as rows that can be compared, explained and searched
 //! - [`history`]: what changed between two readings of a server's tools, and the record of it
+//! - [`explain`]: why a call was wrong
 //! - [`search`]: from words to tools
 //! - [`names`]: from names to identifiers and back
 //! - [`typescript`]: signatures for a model, and the client that scripts import
@@ -15,6 +16,8 @@
 #[cfg(test)]
 mod any_schema;
 mod canonical;
+mod conformity;
+pub mod explain;
 pub mod history;
 pub mod names;
 mod reference;

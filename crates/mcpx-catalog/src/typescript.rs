@@ -18,6 +18,7 @@ use crate::names::{self, Names};
 use crate::reference::{self, Trail};
 use combine::{RECORD, UNKNOWN};
 use render::Renderer;
+pub(crate) use text::literal;
 use text::{comment, comment_lines, member, quoted};
 
 /// How much of a tool's description is kept, in characters.

@@ -49,6 +49,26 @@ pub(super) fn member(name: &str) -> String {
     }
 }
 
+/// A value as a script writes it.
+pub(crate) fn literal(value: &Value) -> String {
+    match value {
+        Value::Object(members) if members.is_empty() => "{}".to_owned(),
+        Value::Object(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{}: {}", member(name), literal(value)))
+                .collect();
+            format!("{{ {} }}", members.join(", "))
+        }
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(literal).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        Value::String(text) => quoted(text),
+        scalar => scalar.to_string(),
+    }
+}
+
 /// Text as the lines of a comment, at most `max_chars` characters of it; what was cut is counted.
 pub(super) fn comment_lines(text: &str, max_chars: usize) -> Vec<String> {
     const MAX_LINES: usize = 60;

@@ -97,6 +97,7 @@ fn the_corpus_passes_the_compiler() {
         let text = Some("*/ `${x}` \u{2028}\n@ts-expect-error");
         let space = Namespace {
             server: name,
+            namespace: None,
             description: text,
             prelude: text,
             instructions: text,
