@@ -35,6 +35,7 @@ pub(crate) struct Cap {
 }
 
 /// What a child does between fork and exec to come under the cap. Holds no memory that would have to be freed.
+#[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     /// Where a zero is written to.
@@ -65,6 +66,7 @@ impl Cap {
     }
 
     /// Returns how a child comes under the cap, valid while the cap lives.
+    #[cfg(unix)]
     pub(crate) fn entry(&self) -> Entry {
         Entry {
             #[cfg(target_os = "linux")]
@@ -132,6 +134,7 @@ impl Cap {
     }
 }
 
+#[cfg(unix)]
 impl Entry {
     /// Brings this process under the cap. Called between fork and exec: makes plain system calls and nothing else.
     /// A cap that cannot be had is no reason not to run.

@@ -102,6 +102,7 @@ impl Program {
         } else {
             Stdio::piped()
         });
+        #[cfg(unix)]
         let mut keyboard = None;
         let (stdout, stderr) = match self.output {
             #[cfg(unix)]

@@ -36,7 +36,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Opens a terminal that nobody has yet.
     pub(crate) fn open() -> io::Result<Self> {
-        let reader = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        let reader = own_end()?;
         grantpt(&reader)?;
         unlockpt(&reader)?;
         let program = other_end(&reader)?;
@@ -55,6 +55,22 @@ impl Terminal {
             program,
         })
     }
+}
+
+/// Opens the end that is read and typed to.
+#[cfg(target_os = "linux")]
+fn own_end() -> io::Result<OwnedFd> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    Ok(openpt(flags)?)
+}
+
+/// Opens the end that is read and typed to. This system sets the flag in a second step; a program that is started
+/// between the two keeps a copy.
+#[cfg(not(target_os = "linux"))]
+fn own_end() -> io::Result<OwnedFd> {
+    let reader = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(reader)
 }
 
 /// Opens the program's end by the terminal itself, so that it does not matter what is mounted on `/dev/pts`.
