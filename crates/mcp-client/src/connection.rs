@@ -368,6 +368,18 @@ impl Connection {
         self.inner.events()
     }
 
+    /// The process, when the server is a program. It may have ended.
+    #[must_use]
+    pub fn pid(&self) -> Option<i32> {
+        self.inner.transport.pid()
+    }
+
+    /// Whether the connection is known to be gone. Of a server over HTTP only the next call can tell.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.transport.is_closed()
+    }
+
     /// Makes any request, as it is; for passing on what another client sent.
     ///
     /// # Errors

@@ -47,6 +47,12 @@ pub enum Event {
         /// The beginning of it; text from outside.
         head: String,
     },
+    /// The server sent a request that cannot be attributed to one of several callers: it was refused. One call at a time
+    /// would have it attributed.
+    Unattributed {
+        /// The request's method, such as `elicitation/create`.
+        method: String,
+    },
     /// The session was lost and begun anew; what was subscribed is subscribed again.
     SessionRenewed,
     /// The connection is gone.

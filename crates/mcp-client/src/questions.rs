@@ -34,6 +34,9 @@ pub(crate) async fn answer_request(
 
 /// Refuses a request that cannot be attributed to a call.
 pub(crate) async fn refuse_request(inner: &Arc<Inner>, request: Request) {
+    inner.tell(Event::Unattributed {
+        method: request.method.clone(),
+    });
     let error = RpcError::method_not_found(&request.method).with_data(Object::new().with(
         "reason",
         "it cannot be attributed to one of several callers",

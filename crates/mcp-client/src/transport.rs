@@ -106,6 +106,16 @@ pub(crate) trait Transport: Send + Sync {
         None
     }
 
+    /// The process, when the server is a program.
+    fn pid(&self) -> Option<i32> {
+        None
+    }
+
+    /// Whether it is known that nothing can be sent any more.
+    fn is_closed(&self) -> bool {
+        false
+    }
+
     /// Ends it: closes what is open, lets the server end by itself for a moment, then ends it as a tree. Returns the
     /// process ids of what could not be ended.
     async fn close(&self) -> Vec<i32>;

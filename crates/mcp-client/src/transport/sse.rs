@@ -300,6 +300,10 @@ impl Transport for Sse {
 
     fn agreed(&self, _revision: Revision) {}
 
+    fn is_closed(&self) -> bool {
+        self.shared.closed.is_cancelled()
+    }
+
     async fn close(&self) -> Vec<i32> {
         self.shared.closed.cancel();
         Vec::new()

@@ -34,6 +34,7 @@ pub(crate) struct Stdio {
     shared: Arc<Shared>,
     closing: mpsc::Sender<(Duration, oneshot::Sender<Vec<i32>>)>,
     shutdown: Duration,
+    pid: i32,
 }
 
 impl Stdio {
@@ -54,6 +55,7 @@ impl Stdio {
                 .unwrap_or_default();
             Broken::new(Delivery::NotSent, Cause::Start, format!("{error}{source}"))
         })?;
+        let pid = running.id();
         let missing = || Broken::new(Delivery::NotSent, Cause::Start, "the system gave no pipe");
         let stdin = running.stdin.take().ok_or_else(missing)?;
         let stdout = running.stdout.take().ok_or_else(missing)?;
@@ -76,6 +78,7 @@ impl Stdio {
             shared,
             closing,
             shutdown,
+            pid,
         })
     }
 }
@@ -276,6 +279,14 @@ impl Transport for Stdio {
         let text = format!("{}{}", state.junk.in_words(), state.stderr.text());
         let text = text.trim_end();
         (!text.is_empty()).then(|| Untrusted::new(text))
+    }
+
+    fn pid(&self) -> Option<i32> {
+        Some(self.pid)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.shared.state().closed.is_some()
     }
 
     async fn close(&self) -> Vec<i32> {
