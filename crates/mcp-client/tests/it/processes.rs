@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_client::Reach;
 use testkit::mcp::{Behaviour, Chaos};
 use testkit::wait_until;
 
@@ -87,4 +88,39 @@ async fn npx_wrapper_tree() {
     assert_eq!(connection.close().await, Vec::<i32>::new());
     let ended = || !processes.iter().any(|process| runs(*process));
     wait_until("they ended", Duration::from_secs(10), ended);
+}
+
+#[tokio::test]
+async fn every_process_of_a_marked_server_carries_the_mark_the_fresh_one_after_a_probe_too() {
+    let server = Chaos::new()
+        .legacy()
+        .probe(Behaviour::Exit(1))
+        .with_grandchild()
+        .stdio();
+    let nonce = format!("test-probe-{:010}", std::process::id());
+    let mark = child_process::Mark::new(&nonce).unwrap();
+    let mut spec = crate::setup::spec(&server);
+    let Reach::Stdio(program) = spec.reach else {
+        panic!("a program")
+    };
+    spec.reach = Reach::Stdio(program.mark(mark.clone()));
+    let connection = mcp_client::connect(spec, None).await.unwrap();
+    let processes = server.received().processes();
+    assert_eq!(processes.len(), 2, "one for the probe, one after it");
+    let found: Vec<u32> = mark
+        .find()
+        .unwrap()
+        .iter()
+        .map(|found| found.identity.pid.try_into().unwrap())
+        .collect();
+    let grandchildren = server.received().grandchildren();
+    let living = processes
+        .iter()
+        .chain(&grandchildren)
+        .filter(|pid| runs(**pid));
+    let mut living: Vec<u32> = living.copied().collect();
+    living.sort_unstable();
+    assert_eq!((living.len(), found), (2, living));
+    assert_eq!(connection.close().await, Vec::<i32>::new());
+    assert_eq!(mark.find().unwrap(), []);
 }
