@@ -1,0 +1,72 @@
+//! Which process a number means: a number is used again, the time when its process started is not.
+
+/// Returns when a process started, in clock ticks since the system did; nothing when there is no such process or the
+/// system does not say (everywhere but on Linux).
+#[must_use]
+pub fn started(pid: u32) -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        parse_started(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = pid;
+        None
+    }
+}
+
+/// Says whether the process that was started then still runs; nothing when that cannot be told. Without a time, whether
+/// any process has the number.
+#[must_use]
+pub fn is_alive(pid: u32, started_at: Option<u64>) -> Option<bool> {
+    #[cfg(unix)]
+    {
+        let number = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+        match rustix::process::test_kill_process(number) {
+            Err(rustix::io::Errno::SRCH) => return Some(false),
+            Ok(()) | Err(rustix::io::Errno::PERM) => {}
+            Err(_) => return None,
+        }
+        Some(match (started_at, started(pid)) {
+            (Some(then), Some(now)) => then == now,
+            _ => true,
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (pid, started_at);
+        None
+    }
+}
+
+/// Reads field 22 of `/proc/PID/stat`. See: proc_pid_stat(5).
+#[cfg(target_os = "linux")]
+fn parse_started(line: &[u8]) -> Option<u64> {
+    // The name stands in parentheses and may hold anything, parentheses too: the last one ends it.
+    let end = line.iter().rposition(|&byte| byte == b')')?;
+    let rest = std::str::from_utf8(line.get(end + 1..)?).ok()?;
+    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_told_from_another_with_its_number() {
+        let pid = std::process::id();
+        let then = started(pid).unwrap();
+        assert_eq!(is_alive(pid, Some(then)), Some(true));
+        assert_eq!(is_alive(pid, Some(then + 1)), Some(false));
+        assert_eq!(is_alive(pid, None), Some(true));
+        assert_eq!(is_alive(0, None), None);
+        assert_eq!(is_alive(u32::MAX, None), None);
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_move_the_fields() {
+        let line = b"7 (a) b) (c) S 1 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0";
+        assert_eq!(parse_started(line), Some(4711));
+        assert_eq!(parse_started(b"7 (a"), None);
+    }
+}
