@@ -7,6 +7,7 @@
 //! own process, or decide what a child may touch (it takes a [`Wrap`] for that).
 #![allow(clippy::disallowed_methods, reason = "this is the door to processes")]
 
+pub mod detached;
 pub mod env;
 pub mod find;
 pub mod left_behind;
@@ -30,6 +31,7 @@ mod terminal;
 mod tree;
 
 pub use briefly::{Brief, run_briefly};
+pub use detached::Detached;
 pub use env::Env;
 pub use find::find_program;
 pub use guard::{GuardCommand, GuardError, GuardLimits, Guardian};
