@@ -8,6 +8,8 @@
 //! - [`explain`]: why a call was wrong
 //! - [`search`]: from words to tools
 //! - [`names`]: from names to identifiers and back
+//! - [`listing`]: the catalog within a budget of tokens
+//! - [`published`]: schemas for other programs
 //! - [`typescript`]: signatures for a model, and the client that scripts import
 //!
 //! Names, descriptions and schemas are text from outside. What is generated from them is safe to parse and to print;
@@ -19,7 +21,9 @@ mod canonical;
 mod conformity;
 pub mod explain;
 pub mod history;
+pub mod listing;
 pub mod names;
+pub mod published;
 mod reference;
 pub mod search;
 pub mod shape;

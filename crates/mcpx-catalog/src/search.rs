@@ -10,7 +10,7 @@
 //! counts for less each time: a description cannot shout its way up.
 
 mod index;
-mod stem;
+pub(crate) mod stem;
 
 use std::collections::BTreeMap;
 

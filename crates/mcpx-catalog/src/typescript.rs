@@ -47,7 +47,7 @@ pub struct Namespace<'a> {
 
 impl Namespace<'_> {
     /// The variable that scripts use. What cannot be one is made one.
-    fn identifier(&self) -> String {
+    pub(crate) fn identifier(&self) -> String {
         names::namespace(self.namespace.unwrap_or(self.server))
     }
 }
@@ -68,7 +68,37 @@ pub fn types(namespaces: &[Namespace<'_>]) -> String {
             "type Attached<T> = T extends object ? T & { readonly raw: Envelope } : T;\n",
         );
     }
+    declare(&spaces, &mut text);
+    text
+}
+
+/// The ambient file of what a script finds without importing it: the namespaces, `tools`, and what the hub adds.
+#[must_use]
+pub fn globals(namespaces: &[Namespace<'_>]) -> String {
+    let mut text = String::from(include_str!("typescript/globals_head.d.ts"));
+    let spaces = spaces(namespaces);
+    declare(&spaces, &mut text);
+    let names = Names::of_servers(
+        spaces
+            .iter()
+            .map(|space| (space.server, space.identifier.as_str())),
+    );
+    text.push_str("\n/** Every namespace, by its identifier and by the server's own name. */\ndeclare const tools: {\n");
     for space in &spaces {
+        for spelling in names.spellings(space.server) {
+            text.push_str(&format!(
+                "  {}: typeof {};\n",
+                member(&spelling),
+                space.identifier
+            ));
+        }
+    }
+    text.push_str("};\n");
+    text
+}
+
+fn declare(spaces: &[Space<'_>], text: &mut String) {
+    for space in spaces {
         text.push('\n');
         for function in &space.functions {
             text.extend(function.named.iter().map(String::as_str));
@@ -86,7 +116,6 @@ pub fn types(namespaces: &[Namespace<'_>]) -> String {
         }
         text.push_str("};\n");
     }
-    text
 }
 
 /// The module that scripts import. `connect` says what carries its calls; it does nothing by itself.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The form under which a word is found. English endings only; a word in another script is its own form.
-pub(super) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     if word.len() < 4 || !word.is_ascii() {
         return word.to_owned();
     }
@@ -46,7 +46,7 @@ fn undoubled(mut root: String) -> String {
 }
 
 /// Words that say nothing about which tool is meant.
-pub(super) fn is_filler(word: &str) -> bool {
+pub(crate) fn is_filler(word: &str) -> bool {
     const FILLERS: &[&str] = &[
         "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from",
         "have", "how", "i", "in", "into", "is", "it", "its", "me", "my", "need", "of", "on", "or",

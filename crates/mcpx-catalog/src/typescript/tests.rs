@@ -368,5 +368,6 @@ proptest! {
         let spaces = [Namespace { server: &name, prelude: Some(&description), tools: &tools, ..Namespace::default() }];
         prop_assert_eq!(structure(&types(&spaces)), Ok(()));
         prop_assert_eq!(structure(&client(&spaces)), Ok(()));
+        prop_assert_eq!(structure(&globals(&spaces)), Ok(()));
     }
 }
