@@ -1,0 +1,283 @@
+//! Starting, watching and ending an instance: the tasks behind the desk.
+
+use std::{
+    panic::AssertUnwindSafe,
+    path::PathBuf,
+    sync::{Arc, PoisonError, Weak},
+    time::Duration,
+};
+
+use futures::{FutureExt as _, future::BoxFuture};
+use mcp_client::{Cause, Delivery, Event, Failure, FailureKind, Label};
+use mcpx_config::Server;
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Ending, Pool};
+use crate::registry::{
+    instance::{self, Instance, Link},
+    launch::Launch,
+    scope::Key,
+};
+
+/// How long ending one instance may take before its place is given away all the same. Far above the grace that a program
+/// gets.
+const END: Duration = Duration::from_secs(20);
+/// How long closing a pool may take.
+pub(super) const CLOSING: Duration = Duration::from_secs(25);
+/// What a start gets on top of the server's own time, in which it ends by itself and says why.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// Starts what an instance is spoken to over.
+pub(super) trait Starter: Send + Sync {
+    fn start(
+        &self,
+        server: Arc<Server>,
+        id: String,
+        folder: Option<PathBuf>,
+    ) -> BoxFuture<'static, Result<Link, Failure>>;
+}
+
+/// Starts connections.
+pub(super) struct Launched(pub(super) Arc<dyn Launch>);
+
+impl Starter for Launched {
+    fn start(
+        &self,
+        server: Arc<Server>,
+        id: String,
+        folder: Option<PathBuf>,
+    ) -> BoxFuture<'static, Result<Link, Failure>> {
+        let launch = Arc::clone(&self.0);
+        async move {
+            let connection = launch.launch_in(&server, &id, folder.as_deref()).await?;
+            Ok(Link::Real(connection))
+        }
+        .boxed()
+    }
+}
+
+impl Pool {
+    /// Starts an instance for a place. No caller owns the start: all may go away, and it goes on.
+    pub(super) fn start(self: &Arc<Self>, seq: u64, key: Key) {
+        let pool = Arc::clone(self);
+        let started = async move {
+            let began = Instant::now();
+            let launched = pool.launch(seq, &key).await;
+            let ready = began.elapsed();
+            match launched {
+                Ok(link) => pool.take_in(seq, key, link, began, ready).await,
+                Err(failure) => {
+                    // A start that was stopped with the pool is nobody's failure.
+                    if !pool.closing.is_cancelled() {
+                        pool.watch.start_failed(&pool.server().name, &failure);
+                    }
+                    let acts = {
+                        let mut desk = pool.desk.lock().unwrap_or_else(PoisonError::into_inner);
+                        desk.start_failed(seq, &failure, Instant::now())
+                    };
+                    pool.act(acts);
+                    pool.change(|_, _| ());
+                }
+            }
+        };
+        self.spawn(started);
+    }
+
+    async fn launch(&self, seq: u64, key: &Key) -> Result<Link, Failure> {
+        let mut server = self.server();
+        if self.is_exclusive() && !server.single_caller_questions {
+            let mut changed = (*server).clone();
+            changed.single_caller_questions = true;
+            server = Arc::new(changed);
+        }
+        let limit = server.start_timeout.min(super::FOREVER) + SLACK;
+        let id = instance::id(&server.name, seq);
+        let folder = key.folder().map(ToOwned::to_owned);
+        let starting = self.starter.start(Arc::clone(&server), id, folder);
+        let starting = AssertUnwindSafe(starting).catch_unwind();
+        let not_started = |why: String| Failure {
+            server: Label {
+                name: server.name.clone(),
+                resolved: String::new(),
+            },
+            kind: FailureKind::NoAnswer {
+                delivery: Delivery::NotSent,
+                cause: Cause::Start,
+                why,
+            },
+            stderr: None,
+        };
+        tokio::select! {
+            () = self.closing.cancelled() => Err(not_started("the pool was closed".to_owned())),
+            started = timeout(limit, starting) => match started {
+                Ok(Ok(started)) => started,
+                Ok(Err(_panic)) => Err(not_started("its start broke; this is a defect of the hub".to_owned())),
+                Err(_) => Err(not_started(format!("it was not started within {} s", limit.as_secs_f64()))),
+            },
+        }
+    }
+
+    /// Puts a started instance into its place.
+    async fn take_in(
+        self: &Arc<Self>,
+        seq: u64,
+        key: Key,
+        link: Link,
+        began: Instant,
+        ready: Duration,
+    ) {
+        let name = self.server().name.clone();
+        let instance = Arc::new(Instance::new(&name, seq, key, link, began, ready));
+        let events = instance.link().events();
+        let is_wanted = !self.closing.is_cancelled()
+            && self
+                .desk
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .started(&instance, Instant::now());
+        if !is_wanted {
+            let _gave_up = timeout(END, instance.link().close()).await;
+            self.free(seq);
+            return;
+        }
+        self.watch.started(&instance, ready);
+        // The listener keeps neither the pool nor the instance: both end when nobody has them.
+        let listening = listen(Arc::downgrade(self), seq, events);
+        if let Some(runtime) = self.runtime.get() {
+            drop(runtime.spawn(listening));
+        }
+        self.change(|_, _| ());
+        // Closed in between: nobody else ends it.
+        if self.closing.is_cancelled() {
+            self.end_now(seq, Ending::Closed);
+        }
+    }
+
+    /// Ends an instance whose place is marked so already.
+    pub(super) fn end(self: &Arc<Self>, instance: Arc<Instance>, why: Ending) {
+        self.watch.ended(&instance, why);
+        let pool = Arc::clone(self);
+        let ending = async move {
+            let survivors = timeout(END, instance.link().close()).await;
+            let text = match survivors {
+                Ok(survivors) if survivors.is_empty() => None,
+                Ok(survivors) => Some(format!("could not end the processes {survivors:?}")),
+                Err(_) => Some(format!("did not end within {} s", END.as_secs())),
+            };
+            if let Some(text) = text {
+                let text = format!("{}: {text}", instance.id());
+                pool.watch.warned(&pool.server().name, text);
+            }
+            let seq = instance.seq();
+            drop(instance);
+            pool.free(seq);
+        };
+        self.spawn(ending);
+    }
+
+    /// Ends an instance whether it is used or not.
+    pub(super) fn end_now(self: &Arc<Self>, seq: u64, why: Ending) {
+        let act = {
+            let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+            desk.end(seq, why)
+        };
+        self.act(act.into_iter().collect());
+        self.change(|_, _| ());
+    }
+
+    fn free(self: &Arc<Self>, seq: u64) {
+        let place = self.change_only(|desk| desk.ended(seq));
+        // With what it holds, and before others look for room.
+        drop(place);
+        self.change(|_, _| ());
+        self.changed.notify_waiters();
+    }
+
+    /// Waits for a place among all pools' instances, until the pool is closed or has nobody to start for.
+    pub(super) fn wait_for_cap(self: &Arc<Self>, over: CancellationToken) {
+        let Some(cap) = self.change_only(|desk| desk.cap.clone()) else {
+            return;
+        };
+        let pool = Arc::clone(self);
+        let waiting = async move {
+            let taken = tokio::select! {
+                () = pool.closing.cancelled() => return,
+                () = over.cancelled() => return,
+                taken = cap.take() => taken,
+            };
+            pool.change(|desk, _| {
+                if !over.is_cancelled() {
+                    desk.waits_for_cap = None;
+                }
+                desk.spare.extend(taken);
+            });
+            // Nobody wanted it any more.
+            let left = pool.change_only(|desk| std::mem::take(&mut desk.spare));
+            drop(left);
+        };
+        self.spawn(waiting);
+    }
+
+    pub(super) fn change_only<T>(&self, change: impl FnOnce(&mut super::Desk) -> T) -> T {
+        change(&mut self.desk.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        // Every way to a place begins in a runtime.
+        if let Some(runtime) = self.runtime.get() {
+            drop(self.tasks.spawn_on(task, runtime));
+        }
+    }
+
+    fn live(&self, seq: u64) -> Option<Arc<Instance>> {
+        self.change_only(|desk| desk.place(seq)?.live().cloned())
+    }
+}
+
+/// Passes on what an instance says, until it is gone.
+async fn listen(pool: Weak<Pool>, seq: u64, mut events: broadcast::Receiver<Event>) {
+    loop {
+        let event = events.recv().await;
+        let Some(pool) = pool.upgrade() else {
+            return;
+        };
+        let why = match event {
+            // What is lost was said to nobody in particular; the end is asked for besides.
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => "its connection is gone".to_owned(),
+            Ok(event) => {
+                let Some(instance) = pool.live(seq) else {
+                    return;
+                };
+                pool.heard(&instance, &event);
+                pool.watch.event(&instance, event.clone());
+                match event {
+                    Event::Closed { why } => why,
+                    _ => continue,
+                }
+            }
+        };
+        pool.end_now(seq, Ending::Died { why });
+        return;
+    }
+}
+
+impl Pool {
+    fn heard(&self, instance: &Instance, event: &Event) {
+        if let Event::Unattributed { method } = event
+            && self.learn_exclusive()
+        {
+            let method: String = method.chars().take(60).collect();
+            let text = format!(
+                "{} sent `{method}` while several calls were open, so nobody could be asked; from now on it serves one call \
+                 at a time\nhint: write `\"sharing\": \"exclusive\"` into its entry",
+                instance.id()
+            );
+            self.watch.warned(&self.server().name, text);
+        }
+    }
+}
