@@ -1,0 +1,8 @@
+//! The files: which are read, and what JSON with comments is in them.
+
+mod node;
+mod search;
+
+pub(crate) use node::{Entry, Kind, Node, parse, parse_root};
+pub(crate) use search::read;
+pub use search::{FileKind, Found, Where, search};

@@ -1,0 +1,1 @@
+//! Reads the server lists of other hosts.
