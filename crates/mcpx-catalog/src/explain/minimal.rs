@@ -102,7 +102,7 @@ impl<'a> Maker<'a> {
     fn assemble(&mut self, said: &[&'a Map<String, Value>], depth: usize) -> Option<Value> {
         let lists: Vec<&[Value]> = said.iter().filter_map(|members| allowed(members)).collect();
         if let Some((first, others)) = lists.split_first() {
-            let types: Vec<Vec<&str>> = said.iter().map(|members| said_types(members)).collect();
+            let types: Vec<Vec<&str>> = said.iter().map(|members| meant_types(members)).collect();
             return first
                 .iter()
                 .find(|value| {
@@ -195,6 +195,30 @@ fn has_type(words: &[&str], value: &Value) -> bool {
     words.is_empty() || words.contains(&word) || word == "number" && words.contains(&"integer")
 }
 
+/// The types that a schema says, or means: one of lists is meant for lists, though it takes anything else as well.
+fn meant_types(members: &Map<String, Value>) -> Vec<&str> {
+    let said = said_types(members);
+    let has = |keywords: &[&str]| {
+        keywords
+            .iter()
+            .any(|keyword| members.contains_key(*keyword))
+    };
+    if !said.is_empty() || members.contains_key("type") {
+        said
+    } else if has(&[
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+    ]) {
+        vec!["object"]
+    } else if has(&["items", "prefixItems", "minItems"]) {
+        vec!["array"]
+    } else {
+        Vec::new()
+    }
+}
+
 /// A type that all of them take: the first that is said, `null` last; by the other keywords when none is said.
 fn type_of(said: &[&Map<String, Value>]) -> Option<&'static str> {
     const WORDS: [&str; 7] = [
@@ -202,7 +226,7 @@ fn type_of(said: &[&Map<String, Value>]) -> Option<&'static str> {
     ];
     let lists: Vec<Vec<&str>> = said
         .iter()
-        .map(|members| said_types(members))
+        .map(|members| meant_types(members))
         .filter(|words| !words.is_empty())
         .collect();
     let takes = |words: &Vec<&str>, word: &str| {
@@ -223,24 +247,13 @@ fn type_of(said: &[&Map<String, Value>]) -> Option<&'static str> {
                 .any(|keyword| members.contains_key(*keyword))
         })
     };
-    Some(
-        if has(&[
-            "properties",
-            "required",
-            "additionalProperties",
-            "patternProperties",
-        ]) {
-            "object"
-        } else if has(&["items", "prefixItems", "minItems"]) {
-            "array"
-        } else if has(&["minLength", "maxLength", "pattern", "format"]) {
-            "string"
-        } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]) {
-            "number"
-        } else {
-            "null"
-        },
-    )
+    Some(if has(&["minLength", "maxLength", "pattern", "format"]) {
+        "string"
+    } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]) {
+        "number"
+    } else {
+        "null"
+    })
 }
 
 /// How much must be there, by the greatest of the lower limits; nothing when that is too much to show.

@@ -12,8 +12,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use mcp_wire::{Raw, Tool};
-use mcpx_catalog::typescript::{Namespace, client, types};
+use mcp_wire::{Object, Raw, Tool};
+use mcpx_catalog::explain::{Call, Refusal, explain};
+use mcpx_catalog::history::History;
+use mcpx_catalog::typescript::{Namespace, client, globals, types};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -49,6 +51,8 @@ fn write(dir: &TempDir, name: &str, spaces: &[Namespace<'_>]) {
     )
     .unwrap();
     fs::write(dir.path().join(format!("{name}.client.ts")), client(spaces)).unwrap();
+    let globals = format!("{}export {{}};\n", globals(spaces));
+    fs::write(dir.path().join(format!("{name}.globals.ts")), globals).unwrap();
 }
 
 /// Checks every file of `dir` in one run.
@@ -130,6 +134,80 @@ fn the_corpus_passes_the_compiler() {
         .collect();
     write(&dir, "servers", &spaces);
     write(&dir, "nothing", &[]);
+    assert_sound(&check_types(&dir));
+}
+
+/// What is advised after `tool` of the namespace `n` was rejected without arguments.
+fn advised(all: &[Tool], tool: &Tool) -> Option<String> {
+    let arguments = Object::new();
+    let call = Call {
+        server: "n",
+        namespace: "n",
+        tool: &tool.name,
+        tools: Some(all),
+        arguments: &arguments,
+    };
+    let refusal = Refusal::Error {
+        code: -32_602,
+        message: "invalid params",
+    };
+    explain(&call, refusal, &History::default())
+        .into_iter()
+        .find_map(|finding| finding.fix)
+}
+
+/// The script that makes every call that is advised, and how many there are.
+fn advice(name: &str, all: &[Tool]) -> (String, usize) {
+    let calls: Vec<String> = all
+        .iter()
+        .filter_map(|tool| advised(all, tool))
+        .map(|call| format!("  {call};\n"))
+        .collect();
+    let text = format!(
+        "import {{ n }} from \"./{name}.client.js\";\nexport async function use() {{\n{}}}\n",
+        calls.concat()
+    );
+    (text, calls.len())
+}
+
+#[test]
+fn every_call_that_is_advised_passes_the_compiler() {
+    let dir = TempDir::new().unwrap();
+    let mut runner = TestRunner::deterministic();
+    let strategy = any_schema::any_schema();
+    let mut sets: Vec<(String, Vec<Tool>)> = corpus_files()
+        .iter()
+        .map(|path| {
+            (
+                path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                corpus(path),
+            )
+        })
+        .collect();
+    for at in 0..20 {
+        let values: Vec<Value> = (0..10)
+            .map(|at| {
+                let schema = strategy.new_tree(&mut runner).unwrap().current();
+                let input =
+                    json!({"type": "object", "properties": {"p": schema}, "required": ["p"]});
+                json!({"name": format!("t{at}"), "inputSchema": input})
+            })
+            .collect();
+        sets.push((format!("random{at}"), tools(&Value::from(values))));
+    }
+    let mut count = 0;
+    for (name, all) in &sets {
+        let space = Namespace {
+            server: "n",
+            tools: all,
+            ..Namespace::default()
+        };
+        write(&dir, name, &[space]);
+        let (text, calls) = advice(name, all);
+        count += calls;
+        fs::write(dir.path().join(format!("{name}.advice.ts")), text).unwrap();
+    }
+    assert!(count > 150, "{count}");
     assert_sound(&check_types(&dir));
 }
 

@@ -84,9 +84,7 @@ proptest! {
         prop_assert_eq!(mismatches(&schema, &value), []);
         let Value::Object(sent) = &value else { return Ok(()) };
         let shape = Shape::of(&mcp_wire::Raw::of(&schema));
-        // A schema of lists without a type takes objects too, which the rows leave out.
-        let text = schema.to_string();
-        if text.contains("tems\":") || shape.cut.is_some() || shape.fields.iter().any(|field| field.types.starts_with('$')) {
+        if shape.cut.is_some() || shape.fields.iter().any(|field| field.types.starts_with('$')) {
             return Ok(());
         }
         let names: BTreeSet<String> = sent.keys().map(|name| crate::shape::segment(name)).collect();
