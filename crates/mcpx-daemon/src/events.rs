@@ -1,0 +1,154 @@
+//! What happens in the hub, as numbered events for those who listen; a slow listener misses some and is told.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_wire::{Object, Raw};
+use tokio::sync::broadcast;
+
+/// How many events wait for one listener.
+const ROOM: usize = 256;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// `server.start`, `catalog.changed`, …
+    pub kind: String,
+    /// The server it is about.
+    pub server: Option<String>,
+    /// The session it is about.
+    pub session: Option<String>,
+    /// More of it.
+    pub data: Object,
+}
+
+impl Event {
+    /// As it is written: `{seq, kind, server?, session?, data}`.
+    #[must_use]
+    pub fn to_document(&self) -> Object {
+        Object::new()
+            .with("seq", Raw::of(&self.seq))
+            .with("kind", self.kind.as_str())
+            .with_some("server", self.server.as_deref())
+            .with_some("session", self.session.as_deref())
+            .with("data", self.data.clone())
+    }
+}
+
+/// The events of this daemon.
+pub struct Events {
+    kept: Mutex<Kept>,
+    sender: broadcast::Sender<Event>,
+    history: usize,
+}
+
+struct Kept {
+    next: u64,
+    events: VecDeque<Event>,
+}
+
+/// Listens from some number on.
+pub struct Subscription {
+    /// What is kept and was asked for.
+    pub replay: Vec<Event>,
+    /// The numbers that were asked for and are gone: from the one asked for to the oldest that is kept.
+    pub gap: Option<(u64, u64)>,
+    /// What comes.
+    pub live: broadcast::Receiver<Event>,
+}
+
+impl Events {
+    /// Keeps the last `history` events.
+    #[must_use]
+    pub fn new(history: usize) -> Self {
+        Self {
+            kept: Mutex::new(Kept {
+                next: 1,
+                events: VecDeque::new(),
+            }),
+            sender: broadcast::Sender::new(ROOM),
+            history,
+        }
+    }
+
+    /// Tells of something. Never blocks.
+    pub fn publish(
+        &self,
+        kind: &str,
+        server: Option<&str>,
+        session: Option<&str>,
+        data: Object,
+    ) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let event = Event {
+            seq: kept.next,
+            kind: kind.to_owned(),
+            server: server.map(str::to_owned),
+            session: session.map(str::to_owned),
+            data,
+        };
+        kept.next += 1;
+        kept.events.push_back(event.clone());
+        while kept.events.len() > self.history {
+            kept.events.pop_front();
+        }
+        // Under the lock, so that nobody sees an event twice or misses one between replay and live.
+        let _nobody_listens = self.sender.send(event);
+    }
+
+    /// Listens. `since`: what is kept after this number comes first; `None`: only what comes.
+    #[must_use]
+    pub fn subscribe(&self, since: Option<u64>) -> Subscription {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = self.sender.subscribe();
+        let Some(since) = since else {
+            return Subscription {
+                replay: Vec::new(),
+                gap: None,
+                live,
+            };
+        };
+        let oldest = kept.events.front().map_or(kept.next, |event| event.seq);
+        // A number that was never given belongs to an earlier daemon: everything that is kept is new.
+        let since = if since >= kept.next { 0 } else { since };
+        let gap = (since > 0 && since + 1 < oldest).then_some((since, oldest));
+        Subscription {
+            replay: kept
+                .events
+                .iter()
+                .filter(|event| event.seq > since)
+                .cloned()
+                .collect(),
+            gap,
+            live,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_back_gets_what_is_kept_and_is_told_what_is_not() {
+        let events = Events::new(2);
+        for at in 0..4 {
+            events.publish("k", Some("s"), None, Object::new().with("at", at));
+        }
+        let all: Vec<u64> = events
+            .subscribe(Some(3))
+            .replay
+            .iter()
+            .map(|event| event.seq)
+            .collect();
+        assert_eq!(all, [4]);
+        let back = events.subscribe(Some(1));
+        assert_eq!(back.gap, Some((1, 3)));
+        assert_eq!(back.replay.len(), 2);
+        assert!(events.subscribe(None).replay.is_empty());
+        assert_eq!(events.subscribe(Some(99)).replay.len(), 2);
+        assert_eq!(events.subscribe(Some(0)).gap, None);
+    }
+}

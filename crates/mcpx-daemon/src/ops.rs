@@ -1,0 +1,125 @@
+//! What each operation of the table does. Routes and MCP tools come here with checked parameters; nothing is done on one
+//! surface that cannot be done on the other.
+
+pub mod calls;
+pub mod catalogue;
+pub mod daemon;
+pub mod log;
+pub mod refused;
+pub mod servers;
+
+use std::sync::Arc;
+
+use mcp_wire::{Object, Raw};
+use mcpx_api::{ApiError, Caller, Op, Operation, Params};
+
+use crate::events::Subscription;
+use crate::hub::Hub;
+
+/// What an operation answers.
+pub enum Reply {
+    /// A JSON document.
+    Json {
+        /// 200, 201 or 202.
+        status: u16,
+        /// The document.
+        body: Raw,
+    },
+    /// Text.
+    Text {
+        /// Its media type.
+        media_type: &'static str,
+        /// The text.
+        body: String,
+    },
+    /// Events, as they come.
+    Events {
+        /// Where from.
+        subscription: Subscription,
+        /// Which.
+        filter: daemon::EventFilter,
+    },
+}
+
+impl Reply {
+    /// A document with status 200.
+    #[must_use]
+    pub fn json(body: impl Into<Raw>) -> Self {
+        Self::Json {
+            status: 200,
+            body: body.into(),
+        }
+    }
+
+    /// A shape with status 200.
+    #[must_use]
+    pub fn of<T: serde::Serialize + ?Sized>(body: &T) -> Self {
+        Self::json(Raw::of(body))
+    }
+
+    /// `{"ok": true}`.
+    #[must_use]
+    pub fn ok() -> Self {
+        Self::json(Object::new().with("ok", true))
+    }
+}
+
+/// Does an operation.
+///
+/// # Errors
+/// When it did not do what was asked.
+pub async fn perform(
+    hub: &Arc<Hub>,
+    operation: &'static Operation,
+    caller: Caller,
+    params: Params,
+) -> Result<Reply, ApiError> {
+    match operation.id {
+        Op::Health => Ok(daemon::health(hub)),
+        Op::Status => daemon::status(hub, &params),
+        Op::Events => daemon::events(hub, &params),
+        Op::Refresh => daemon::refresh(hub, &params).await,
+        Op::Reload => daemon::reload(hub).await,
+        Op::Restart => daemon::restart(hub, &params).await,
+        Op::Shutdown => Ok(daemon::shutdown(hub)),
+        Op::DaemonRestart => Ok(daemon::daemon_restart(hub)),
+        Op::Protocol => Ok(daemon::protocol(hub)),
+        Op::Resolve => daemon::resolve(hub, &caller, &params),
+        Op::SessionRelease => daemon::session_release(hub, &params).await,
+        Op::Openapi => Ok(daemon::openapi(hub)),
+        Op::Namespaces => Ok(catalogue::namespaces(hub, &params)),
+        Op::Tools => catalogue::tools(hub, &params).await,
+        Op::Search => catalogue::search(hub, &params),
+        Op::Types => catalogue::types(hub, &params).await,
+        Op::Catalog => catalogue::catalog(hub, &params).await,
+        Op::Client => catalogue::client(hub, &params).await,
+        Op::Globals => catalogue::globals(hub, &params).await,
+        Op::Schema => catalogue::schema(hub, &params).await,
+        Op::History => catalogue::history(hub, &params),
+        Op::Resources => catalogue::resources(hub, &params).await,
+        Op::ResourceTemplates => catalogue::resource_templates(hub, &params).await,
+        Op::Prompts => catalogue::prompts(hub, &params).await,
+        Op::Call => calls::call(hub, caller, &params).await,
+        Op::CallPath => calls::call_path(hub, caller, &params).await,
+        Op::Batch => calls::batch(hub, caller, &params).await,
+        Op::ResultRead => calls::result_read(hub, &params),
+        Op::ResourceRead => calls::resource_read(hub, caller, &params).await,
+        Op::PromptGet => calls::prompt_get(hub, caller, &params).await,
+        Op::Complete => calls::complete(hub, caller, &params).await,
+        Op::TasksList => Ok(calls::tasks_list(hub)),
+        Op::TaskGet => calls::task_get(hub, &params),
+        Op::TaskResult => calls::task_result(hub, &params).await,
+        Op::TaskCancel => calls::task_cancel(hub, &params),
+        Op::ToolInvoke => calls::tool_invoke(hub, caller, &params).await,
+        Op::ServersList => Ok(servers::list(hub)),
+        Op::ServersAdd => servers::add(hub, &params).await,
+        Op::ServersRemove => servers::remove(hub, &params).await,
+        Op::SettingsList => servers::settings_list(hub, &params),
+        Op::SettingsGet => servers::settings_get(hub, &params),
+        Op::SettingsSet => servers::settings_set(hub, &params).await,
+        Op::SettingsUnset => servers::settings_unset(hub, &params).await,
+        Op::LogQuery => log::query(hub, &params).await,
+        Op::LogRecord => log::record(hub, &caller, &params),
+        Op::StatsQuery => log::stats(hub, &params).await,
+    }
+}

@@ -1,0 +1,257 @@
+//! The servers behind the hub: what runs of them, what is known of their tools, and the life of a call.
+//!
+//! [`Registry::call`] is the one road to an upstream. A configuration is taken up by [`Registry::apply`]: what stands
+//! behind a server whose launch did not change keeps running.
+
+pub mod asking;
+pub mod call;
+pub mod catalogue;
+pub mod explain;
+pub mod instance;
+pub mod known;
+pub mod launch;
+pub mod lease;
+pub mod notices;
+pub mod pool;
+pub mod scope;
+pub mod trace;
+pub mod upstream;
+pub mod views;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use mcpx_catalog::history::History;
+use mcpx_config::{Config, Reach, Server};
+
+use self::catalogue::Catalogue;
+use self::launch::Launch;
+use self::notices::Notices;
+use self::pool::{Pool, PoolWatch};
+use self::upstream::{Backing, Upstream};
+use self::views::Views;
+use crate::Clock;
+
+/// Waits that the registry's own work has.
+#[derive(Debug, Clone, Copy)]
+pub struct RegistryLimits {
+    /// How long a call waits for an instance.
+    pub queue: Duration,
+    /// How long reading a server's lists may take, its start not counted.
+    pub list: Duration,
+}
+
+impl Default for RegistryLimits {
+    fn default() -> Self {
+        Self {
+            queue: Duration::from_secs(30),
+            list: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The servers behind the hub.
+pub struct Registry {
+    views: RwLock<Arc<Views>>,
+    /// By launch identity.
+    backings: Mutex<HashMap<String, Arc<Backing>>>,
+    limits: RwLock<RegistryLimits>,
+    pub(crate) catalogue: Catalogue,
+    launch: Arc<dyn Launch>,
+    watch: Arc<dyn PoolWatch>,
+    pub(crate) notices: Arc<dyn Notices>,
+    pub(crate) clock: Clock,
+}
+
+/// What taking up a configuration changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Servers that are new.
+    pub added: Vec<String>,
+    /// Servers that are gone.
+    pub removed: Vec<String>,
+    /// Servers whose launch changed: their instances ended.
+    pub changed: Vec<String>,
+    /// Servers that run on as they were.
+    pub kept: Vec<String>,
+}
+
+impl Registry {
+    /// A registry without servers.
+    #[must_use]
+    pub fn new(
+        launch: Arc<dyn Launch>,
+        watch: Arc<dyn PoolWatch>,
+        notices: Arc<dyn Notices>,
+        catalogue: Catalogue,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            views: RwLock::default(),
+            backings: Mutex::default(),
+            limits: RwLock::default(),
+            catalogue,
+            launch,
+            watch,
+            notices,
+            clock,
+        }
+    }
+
+    /// The servers as they are now.
+    #[must_use]
+    pub fn views(&self) -> Arc<Views> {
+        Arc::clone(&self.views.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is kept of the tools' changes.
+    #[must_use]
+    pub fn history(&self) -> Arc<History> {
+        self.catalogue.history()
+    }
+
+    pub(crate) fn limits(&self) -> RegistryLimits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the waits.
+    pub fn set_limits(&self, limits: RegistryLimits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    /// The definition that starts what stands behind `server`: itself, or the server it is a view of.
+    pub(crate) fn definition(&self, server: &Arc<Server>) -> Arc<Server> {
+        let Reach::Alias { of } = &server.reach else {
+            return Arc::clone(server);
+        };
+        self.views()
+            .by_name
+            .get(of)
+            .map_or_else(|| Arc::clone(server), |base| Arc::clone(&base.server))
+    }
+
+    /// Takes up a configuration. What a server's launch, scope and sharing are made of decides whether it runs on; a
+    /// change of sizes and deadlines does not end it.
+    pub async fn apply(&self, config: &Config) -> Applied {
+        let old = self.views();
+        let mut applied = Applied::default();
+        let mut gone: Vec<Arc<Backing>> = Vec::new();
+        let mut upstreams = BTreeMap::new();
+        {
+            let mut backings = self.backings.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut used: HashMap<String, Arc<Backing>> = HashMap::new();
+            for (name, server) in &config.servers {
+                let server = Arc::new(server.clone());
+                let backing = base_of(config, &server)
+                    .filter(|base| base.is_ready())
+                    .map(|base| {
+                        let identity = base.identity();
+                        let backing = used.get(&identity).or_else(|| backings.get(&identity));
+                        let backing = backing.map_or_else(
+                            || self.back(base),
+                            |backing| {
+                                if backing.name == base.name {
+                                    backing.pool.reconfigure(Arc::new(base.clone()));
+                                }
+                                Arc::clone(backing)
+                            },
+                        );
+                        used.insert(identity, Arc::clone(&backing));
+                        backing
+                    });
+                note(&mut applied, &old, name, &server, backing.as_ref());
+                upstreams.insert(name.clone(), Arc::new(Upstream { server, backing }));
+            }
+            let unused = backings
+                .iter()
+                .filter(|(identity, _)| !used.contains_key(*identity));
+            gone.extend(unused.map(|(_, backing)| Arc::clone(backing)));
+            *backings = used;
+        }
+        applied.removed = old
+            .by_name
+            .keys()
+            .filter(|name| !config.servers.contains_key(*name))
+            .cloned()
+            .collect();
+        let views = Arc::new(Views::new(upstreams));
+        *self.views.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&views);
+        self.catalogue.show(&views);
+        for backing in gone {
+            backing.pool.close().await;
+        }
+        applied
+    }
+
+    fn back(&self, server: &Server) -> Arc<Backing> {
+        let pool = Pool::new(
+            Arc::new(server.clone()),
+            Arc::clone(&self.launch),
+            Arc::clone(&self.watch),
+        );
+        let backing = Backing::new(&server.name, pool);
+        if let Some(known) = self.catalogue.cached(server) {
+            backing.learn(known);
+        }
+        backing
+    }
+
+    /// A server was read: its tools can be searched, and what changed is written down.
+    pub(crate) fn took(&self, server: &Arc<Server>, known: &Arc<known::Known>) {
+        let changes = self.catalogue.observe(server, known, (self.clock)());
+        self.catalogue.show(&self.views());
+        self.notices.catalogue_changed(&server.name, &changes);
+    }
+
+    /// Everything that stands behind the servers, each once.
+    #[must_use]
+    pub fn backings(&self) -> Vec<Arc<Backing>> {
+        let backings = self.backings.lock().unwrap_or_else(PoisonError::into_inner);
+        backings.values().cloned().collect()
+    }
+
+    /// Ends what is idle, starts what is kept.
+    pub async fn sweep(&self) {
+        for backing in self.backings() {
+            backing.pool.sweep().await;
+        }
+    }
+
+    /// Ends everything.
+    pub async fn close(&self) {
+        let closing = self.backings();
+        futures::future::join_all(closing.iter().map(|backing| backing.pool.close())).await;
+    }
+}
+
+/// The server that starts what stands behind this one.
+fn base_of<'a>(config: &'a Config, server: &'a Server) -> Option<&'a Server> {
+    match &server.reach {
+        Reach::Alias { of } => config.servers.get(of),
+        _ => Some(server),
+    }
+}
+
+fn note(
+    applied: &mut Applied,
+    old: &Views,
+    name: &str,
+    server: &Server,
+    backing: Option<&Arc<Backing>>,
+) {
+    let Some(before) = old.by_name.get(name) else {
+        applied.added.push(name.to_owned());
+        return;
+    };
+    let same = match (&before.backing, backing) {
+        (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+        (None, None) => before.server.availability == server.availability,
+        _ => false,
+    };
+    if same {
+        applied.kept.push(name.to_owned());
+    } else {
+        applied.changed.push(name.to_owned());
+    }
+}

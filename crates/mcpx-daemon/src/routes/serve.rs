@@ -1,0 +1,141 @@
+//! Connections of both listeners, until the daemon ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use mcpx_config::settings::key;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use super::access::Access;
+use super::{Body, refused, respond};
+use crate::hub::Hub;
+
+/// Connections at the same time; further ones wait to be accepted.
+const CONNECTIONS: usize = 1_024;
+
+/// Answers requests of both listeners until the daemon ends; open ones may then end within the grace.
+pub async fn serve(hub: &Arc<Hub>, unix: UnixListener, tcp: Option<(TcpListener, Access)>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let running = TaskTracker::new();
+    let over_unix = accept_unix(hub, unix, &room, &running);
+    let over_tcp = async {
+        match tcp {
+            Some((listener, access)) => accept_tcp(hub, listener, access, &room, &running).await,
+            None => hub.stopping.cancelled().await,
+        }
+    };
+    tokio::join!(over_unix, over_tcp);
+    running.close();
+    let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
+    let _ended = tokio::time::timeout(grace, running.wait()).await;
+}
+
+async fn accept_unix(
+    hub: &Arc<Hub>,
+    listener: UnixListener,
+    room: &Arc<Semaphore>,
+    running: &TaskTracker,
+) {
+    loop {
+        let Ok(permit) = Arc::clone(room).acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = hub.stopping.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let hub = Arc::clone(hub);
+                running.spawn(async move {
+                    connection(hub, stream, None).await;
+                    drop(permit);
+                });
+            }
+            // Out of descriptors, or the peer was quicker: the next one may do better.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn accept_tcp(
+    hub: &Arc<Hub>,
+    listener: TcpListener,
+    access: Access,
+    room: &Arc<Semaphore>,
+    running: &TaskTracker,
+) {
+    let access = Arc::new(access);
+    loop {
+        let Ok(permit) = Arc::clone(room).acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = hub.stopping.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let _slower_without = stream.set_nodelay(true);
+                let (hub, access) = (Arc::clone(hub), Arc::clone(&access));
+                running.spawn(async move {
+                    connection(hub, stream, Some(access)).await;
+                    drop(permit);
+                });
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn connection(
+    hub: Arc<Hub>,
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    access: Option<Arc<Access>>,
+) {
+    let head = hub.settings().duration(key::HTTP_READ_HEADER_TIMEOUT);
+    let stopping = hub.stopping.clone();
+    let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (hub, access) = (Arc::clone(&hub), access.clone());
+        async move { Ok::<_, std::convert::Infallible>(route(&hub, access.as_deref(), request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head)
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(io), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // A broken connection is the client's affair.
+        _ended = connection.as_mut() => return,
+        () = stopping.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ended = tokio::time::timeout(grace, connection).await;
+}
+
+async fn route(
+    hub: &Arc<Hub>,
+    access: Option<&Access>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let _open = hub.activity.begin();
+    if let Some(access) = access {
+        let (head, body) = request.into_parts();
+        if let Err(error) = access.check(&head) {
+            return refused(&error);
+        }
+        return respond(hub, Request::from_parts(head, body)).await;
+    }
+    respond(hub, request).await
+}
