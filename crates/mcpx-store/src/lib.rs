@@ -23,6 +23,8 @@ pub mod state_dir;
 pub mod tasks;
 pub mod trust;
 
+#[cfg(test)]
+mod hostile_files;
 mod list_file;
 mod lock;
 mod random;

@@ -199,3 +199,22 @@ impl Current {
         Ok(())
     }
 }
+
+#[cfg(test)]
+impl Writer {
+    /// Lets a test choose what is written to.
+    pub(super) fn use_file(&mut self, path: PathBuf, file: std::fs::File, began: Timestamp) {
+        self.current = Some(Current {
+            path,
+            file,
+            began,
+            len: 0,
+            lines: 0,
+            ends_torn: false,
+        });
+    }
+
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+}

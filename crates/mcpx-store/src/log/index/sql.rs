@@ -2,6 +2,10 @@
 
 use std::{
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -138,17 +142,15 @@ fn read_only(path: &Path) -> rusqlite::Result<Connection> {
 
 fn run(db: &mut Connection, text: &str, limits: SqlLimits) -> Result<Table, SqlError> {
     let deadline = Instant::now() + limits.time;
-    let prepare = || -> rusqlite::Result<()> {
-        db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
-        db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-        db.progress_handler(STEPS, Some(move || Instant::now() >= deadline))?;
-        db.authorizer(Some(only_reads))
-    };
-    let mut prepare = prepare;
-    prepare().map_err(|error| SqlError::Failed(error.to_string()))?;
+    let was_denied = Arc::new(AtomicBool::new(false));
+    fetter(db, deadline, Arc::clone(&was_denied))
+        .map_err(|error| SqlError::Failed(error.to_string()))?;
     rows(db, text, limits.rows).map_err(|error| match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => SqlError::TooLong(limits.time),
-        Some(ErrorCode::AuthorizationForStatementDenied) => SqlError::Refused(error.to_string()),
+        // SQLite has several codes for this.
+        _ if was_denied.load(Ordering::Relaxed) => {
+            SqlError::Refused("it would do something else than read".to_owned())
+        }
         _ if matches!(error, rusqlite::Error::MultipleStatement) => {
             SqlError::Refused("there is more than one statement".to_owned())
         }
@@ -156,15 +158,31 @@ fn run(db: &mut Connection, text: &str, limits: SqlLimits) -> Result<Table, SqlE
     })
 }
 
-fn only_reads(context: AuthContext<'_>) -> Authorization {
-    match context.action {
-        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => {
+/// Lets a connection only read, until a time.
+fn fetter(
+    db: &mut Connection,
+    deadline: Instant,
+    was_denied: Arc<AtomicBool>,
+) -> rusqlite::Result<()> {
+    db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+    db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    db.progress_handler(STEPS, Some(move || Instant::now() >= deadline))?;
+    db.authorizer(Some(move |context: AuthContext<'_>| {
+        let is_reading = only_reads(&context.action);
+        was_denied.fetch_or(!is_reading, Ordering::Relaxed);
+        if is_reading {
             Authorization::Allow
+        } else {
+            Authorization::Deny
         }
-        AuthAction::Function { function_name } if !is_forbidden(function_name) => {
-            Authorization::Allow
-        }
-        _ => Authorization::Deny,
+    }))
+}
+
+fn only_reads(action: &AuthAction<'_>) -> bool {
+    match action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
+        AuthAction::Function { function_name } => !is_forbidden(function_name),
+        _ => false,
     }
 }
 
@@ -184,11 +202,7 @@ fn is_forbidden(function: &str) -> bool {
 fn rows(db: &Connection, text: &str, max: usize) -> rusqlite::Result<Table> {
     let mut statement = db.prepare(text)?;
     let mut table = Table {
-        columns: statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        columns: statement.column_names().map(str::to_owned).collect(),
         ..Table::default()
     };
     let columns = table.columns.len();
