@@ -383,39 +383,3 @@ fn a_line_that_is_still_written_waits_for_its_end() {
     fs::write(&path, format!("{line}{line}")).unwrap();
     assert_eq!(cursor.read(&bench.state).entries.len(), 1);
 }
-
-#[test]
-fn zz_measure() {
-    let bench = Bench::new();
-    let clock: Clock = Arc::new(Timestamp::now);
-    let log = Log::open(&bench.state, LogOptions { queue: 1 << 16, ..LogOptions::default() }, clock);
-    let make = || {
-        let mut r = Record::of_call("github", "search_issues", Ended::Answered, Duration::from_micros(1234));
-        r.session = Some("ses_0123456789".into());
-        r.trace = Some("cal-0123456789abcdef".into());
-        r.trace_parent = Some("srv-0123456789abcdef".into());
-        r.instance = Some("github#3".into());
-        r.with("caller", "cli").with("attempt", 1)
-    };
-    let n: u32 = 20_000;
-    let t = Instant::now();
-    for _ in 0..n { std::hint::black_box(make()); }
-    let build = t.elapsed();
-    let records: Vec<_> = (0..n).map(|_| make()).collect();
-    let t = Instant::now();
-    for r in records { log.write(r); }
-    let send = t.elapsed();
-    assert!(log.flush(WAIT));
-    let all = t.elapsed();
-    let mut each = Vec::new();
-    for _ in 0..2000 { let r = make(); let t = Instant::now(); log.write(r); each.push(t.elapsed()); std::thread::sleep(Duration::from_micros(300)); }
-    each.sort();
-    let mut index = index::Index::open(&bench.state).unwrap();
-    let t = Instant::now();
-    let got = index.refresh().unwrap();
-    println!("build {:?} send burst {:?} written {:?} each; idle p50 {:?} p99 {:?}; refresh {:?} for {}; health {:?}",
-        build / n, send / n, all / n, each[1000], each[1980], t.elapsed(), got.added, log.health());
-    let t = Instant::now();
-    index.stats(index::Dimension::Calls, &index::Query::default()).unwrap();
-    println!("stats {:?}", t.elapsed());
-}
