@@ -1,9 +1,31 @@
-//! The hub's binary: arguments, settings, the connection to the daemon, commands. No logic of its own.
+//! The hub's binary: arguments, settings, the way to the daemon, commands, printing. No logic of its own.
+//!
+//! Reading order: `args` what may be typed, `settings` where the command stands, `ladder` the way to the daemon,
+//! `commands` one file each, `printer` the only place that prints.
 
-#[allow(
-    dead_code,
-    reason = "the command that starts it comes with the arguments"
-)]
+mod args;
+mod commands;
 mod demo_server;
+mod exit;
+mod ladder;
+mod printer;
+mod settings;
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::Args;
+use crate::printer::Printer;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let printer = Printer { json: args.json };
+    let exit = match commands::run(&args, printer) {
+        Ok(exit) => exit,
+        Err(failure) => printer.failure(&failure),
+    };
+    exit.into()
+}

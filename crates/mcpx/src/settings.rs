@@ -1,0 +1,114 @@
+//! The one place that reads the environment: where the command stands, and what it was told.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the environment is read here and handed down"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use mcpx_config::settings::key;
+use mcpx_config::{Choice, Config, Surroundings, load};
+use mcpx_store::StateDir;
+use mcpx_store::trust::TrustFile;
+
+use crate::exit::Failure;
+
+/// Where a command stands, and what it was told.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    /// Folder, environment, home, program.
+    pub(crate) surroundings: Surroundings,
+    /// Files and flags.
+    pub(crate) choice: Choice,
+    /// The folder of sockets, records and logs.
+    pub(crate) state: PathBuf,
+}
+
+/// Reads where the command stands.
+///
+/// # Errors
+/// When there is no current folder.
+pub(crate) fn surroundings() -> Result<Surroundings, Failure> {
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::failed(format!("the current folder cannot be used: {error}")))?;
+    let exe = std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let home = env
+        .get("HOME")
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from);
+    Ok(Surroundings {
+        cwd,
+        env,
+        home,
+        exe,
+    })
+}
+
+/// The whole environment, for a program that is to have the same.
+pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
+/// The system's folder for temporary files.
+pub(crate) fn temporary() -> PathBuf {
+    std::env::temp_dir()
+}
+
+impl Told {
+    /// Reads where the command stands, and where the hub's state is.
+    ///
+    /// # Errors
+    /// When there is no folder for the state.
+    pub(crate) fn read(choice: Choice) -> Result<Self, Failure> {
+        let surroundings = surroundings()?;
+        let flag = choice
+            .flags
+            .iter()
+            .rev()
+            .find(|(path, _)| path == "paths.state")
+            .map(|(_, value)| PathBuf::from(value));
+        let state = match flag.or_else(|| state_folder(&surroundings)) {
+            Some(state) => state,
+            None => {
+                return Err(Failure::failed("there is no folder for the hub's state")
+                    .hint("set HOME, XDG_STATE_HOME or MCPX_STATE_DIR"));
+            }
+        };
+        let state = surroundings.cwd.join(state);
+        Ok(Self {
+            surroundings,
+            choice,
+            state,
+        })
+    }
+
+    /// Reads the configuration.
+    ///
+    /// # Errors
+    /// When a file cannot be read as one.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        let (accepted, _) = TrustFile::new(&StateDir::at(&self.state)).load();
+        let trust = accepted.into_keys().collect();
+        load(&self.surroundings, &self.choice, &trust)
+            .map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+fn state_folder(surroundings: &Surroundings) -> Option<PathBuf> {
+    let setting = key::PATHS_STATE.setting();
+    let told = setting
+        .variables()
+        .into_iter()
+        .find_map(|name| surroundings.variable(&name).map(PathBuf::from));
+    told.or_else(|| {
+        let xdg = surroundings.variable("XDG_STATE_HOME").map(PathBuf::from);
+        let base = xdg.or_else(|| Some(surroundings.home.clone()?.join(".local/state")))?;
+        Some(base.join("mcpx"))
+    })
+}
