@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Problem, StateDir, StoreError,
-    state_dir::{checked_name, entries, private_dir, private_file, remove},
+    state_dir::{TEMPORARY, checked_name, entries, private_dir, private_file, remove},
 };
 
 /// Largest file that is read, in bytes.
@@ -171,7 +171,8 @@ impl Children {
 
 /// Makes a file that is locked before it has its name, over one that has it.
 fn locked_file(path: &Path, content: &[u8]) -> Result<File, StoreError> {
-    let temporary = path.with_extension("jsonl.new");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}{TEMPORARY}"));
     remove(&temporary)?;
     let make = || {
         let mut file = private_file(&temporary, OpenOptions::new().append(true))?;

@@ -291,8 +291,7 @@ impl Results {
     }
 
     fn make_room(&self, needed: u64) -> Swept {
-        let now = (self.clock)();
-        let mut files: Vec<(Timestamp, u64, PathBuf)> = entries(&self.folder)
+        let found: Vec<(PathBuf, u64)> = entries(&self.folder)
             .into_iter()
             .filter(|path| {
                 let name = path.file_name().and_then(|name| name.to_str());
@@ -300,26 +299,39 @@ impl Results {
             })
             .filter_map(|path| {
                 let size = path.metadata().ok()?.len();
+                Some((path, size))
+            })
+            .collect();
+        let mut swept = Swept {
+            kept: found.len(),
+            bytes_kept: found.iter().map(|(_, size)| size).sum(),
+            ..Swept::default()
+        };
+        let is_over = |bytes: u64| bytes.saturating_add(needed) > self.limits.max_bytes;
+        if needed > 0 && !is_over(swept.bytes_kept) {
+            // There is room; what is old goes with the next sweep.
+            return swept;
+        }
+        let mut files: Vec<(Timestamp, PathBuf, u64)> = found
+            .into_iter()
+            .map(|(path, size)| {
                 // One whose first line is broken is of no use to anybody.
                 let created =
                     head_of(&path).map_or(Timestamp::UNIX_EPOCH, |(head, _, _)| head.created);
-                Some((created, size, path))
+                (created, path, size)
             })
             .collect();
         files.sort_unstable();
-        let mut bytes: u64 = files.iter().map(|(_, size, _)| size).sum();
-        let mut swept = Swept::default();
-        for (created, size, path) in &files {
-            let is_old = now.duration_since(*created) > self.limits.max_age;
-            let is_over = bytes.saturating_add(needed) > self.limits.max_bytes;
-            if (is_old || is_over) && matches!(remove(path), Ok(true)) {
+        let now = (self.clock)();
+        for (created, path, size) in files {
+            let is_old = now.duration_since(created) > self.limits.max_age;
+            if (is_old || is_over(swept.bytes_kept)) && matches!(remove(&path), Ok(true)) {
                 swept.removed += 1;
                 swept.bytes_removed += size;
-                bytes = bytes.saturating_sub(*size);
+                swept.kept -= 1;
+                swept.bytes_kept -= size;
             }
         }
-        swept.kept = files.len() - swept.removed;
-        swept.bytes_kept = bytes;
         swept
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -14,10 +14,13 @@ use crate::random;
 pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
 /// Ending of a file that is being written.
-const TEMPORARY: &str = ".tmp";
+pub(crate) const TEMPORARY: &str = ".tmp";
 
 /// A file that is being written for longer was left behind by a killed process.
 const KEEP_TEMPORARY: Duration = Duration::from_secs(3600);
+
+/// How deep folders lie in the directory: `tasks/KEY`.
+const MAX_DEPTH: usize = 2;
 
 /// The hub's state directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,27 +192,65 @@ impl StateDir {
         self.root.join("logs")
     }
 
+    /// Opens a file to append to, such as `daemon.log`, which a starting daemon prints to. One that is larger than
+    /// `max_bytes` becomes `NAME.old` first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] and [`StoreError::BadName`].
+    pub fn append(&self, name: &str, max_bytes: u64) -> Result<File, StoreError> {
+        let path = self.path(checked_name("file name", name)?);
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > max_bytes) {
+            let old = self.path(&format!("{name}.old"));
+            fs::rename(&path, &old).map_err(|error| StoreError::io("rename", &path, error))?;
+        }
+        private_file_or_open(&path, OpenOptions::new().append(true))
+            .map_err(|error| StoreError::io("open", &path, error))
+    }
+
+    /// Returns the end of a file as text, at most `max_bytes` of it, from a line's beginning on. Empty when it cannot be
+    /// read. Text from outside.
+    #[must_use]
+    pub fn tail(&self, name: &str, max_bytes: u64) -> String {
+        let read = || {
+            let mut file = File::open(self.path(name))?;
+            let from = file.metadata()?.len().saturating_sub(max_bytes);
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(max_bytes).read_to_end(&mut bytes)?;
+            Ok::<_, io::Error>((bytes, from > 0))
+        };
+        let (bytes, is_cut) = read().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        match text.split_once('\n') {
+            Some((_, rest)) if is_cut => rest.to_owned(),
+            _ => text.into_owned(),
+        }
+    }
+
     /// Removes what killed processes left half written, here and in the folders below, once it is an hour old.
     /// Returns how many files that were. What cannot be read or removed stays.
     pub fn sweep(&self, now: jiff::Timestamp) -> usize {
-        let folders = entries(&self.root).into_iter().filter(|path| path.is_dir());
         let mut swept = 0;
-        for folder in std::iter::once(self.root.clone()).chain(folders) {
+        let mut folders = vec![(self.root.clone(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
             for path in entries(&folder) {
-                let is_temporary = path
-                    .file_name()
-                    .and_then(|name| name.to_str())
-                    .is_some_and(|name| name.starts_with('.') && name.ends_with(TEMPORARY));
-                if is_temporary
-                    && age(&path, now).is_some_and(|age| age > KEEP_TEMPORARY)
-                    && fs::remove_file(&path).is_ok()
-                {
+                let is_folder = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir());
+                if is_folder && depth < MAX_DEPTH {
+                    folders.push((path, depth + 1));
+                } else if is_left_behind(&path, now) && fs::remove_file(&path).is_ok() {
                     swept += 1;
                 }
             }
         }
         swept
     }
+}
+
+fn is_left_behind(path: &Path, now: jiff::Timestamp) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with('.') && name.ends_with(TEMPORARY))
+        && age(path, now).is_some_and(|age| age > KEEP_TEMPORARY)
 }
 
 /// Returns what lies in a folder, sorted; nothing for one that cannot be read.

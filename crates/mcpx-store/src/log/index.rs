@@ -30,7 +30,7 @@ pub use stats::{
 
 use crate::{
     StateDir, StoreError,
-    state_dir::{private_dir, private_file_or_open, remove},
+    state_dir::{private_file_or_open, remove},
 };
 
 /// Version of the tables. An index of another version is made anew.
@@ -89,14 +89,14 @@ pub struct Index {
 
 impl Index {
     /// Opens the index of a state directory, and makes it where there is none, one of another version or a broken one.
-    /// Where nothing can be written it is in memory. Holds what it held when it was last refreshed.
+    /// Where there is no log, or nothing can be written, it is in memory. Holds what it held when it was last refreshed.
     ///
     /// # Errors
     ///
     /// [`StoreError::Index`] when SQLite fails for another reason.
     pub fn open(state: &StateDir) -> Result<Self, StoreError> {
         let path = state.logs_dir().join("index.db");
-        let is_in_memory = !is_writable(&path);
+        let is_in_memory = !state.logs_dir().exists() || !is_writable(&path);
         let opened = if is_in_memory {
             Connection::open_in_memory().and_then(prepared)
         } else {
@@ -209,9 +209,7 @@ fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 
 /// Makes the file where there is none: SQLite makes its other files with the permissions of this one.
 fn is_writable(path: &Path) -> bool {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    private_dir(folder).is_ok()
-        && private_file_or_open(path, OpenOptions::new().write(true)).is_ok()
+    private_file_or_open(path, OpenOptions::new().write(true)).is_ok()
 }
 
 fn is_broken(error: &rusqlite::Error) -> bool {

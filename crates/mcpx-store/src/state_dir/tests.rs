@@ -89,7 +89,13 @@ fn what_a_killed_process_left_half_written_is_swept_when_it_is_old() {
     let home = testkit::TempHome::new();
     let state = StateDir::open(home.path().join("state")).unwrap();
     private_dir(&state.path("logs")).unwrap();
-    for name in [".a.json.0f.tmp", "logs/.b.tmp", "kept.tmp", "logs/.kept"] {
+    private_dir(&state.path("tasks/k1")).unwrap();
+    for name in [
+        ".a.json.0f.tmp",
+        "tasks/k1/.b.tmp",
+        "kept.tmp",
+        "logs/.kept",
+    ] {
         fs::write(state.path(name), "half").unwrap();
     }
     let written = jiff::Timestamp::try_from(
@@ -112,4 +118,25 @@ fn a_broken_file_is_set_aside_under_its_date() {
     let aside = set_aside(&path, now()).unwrap();
     assert_eq!(aside.file_name().unwrap(), "a.json.broken-20260921T141320Z");
     assert!(!path.exists() && aside.exists());
+}
+
+#[test]
+fn a_file_that_is_appended_to_does_not_grow_without_end() {
+    let home = testkit::TempHome::new();
+    let state = StateDir::open(home.path().join("state")).unwrap();
+    let append = |text: &str| {
+        state
+            .append("daemon.log", 8)
+            .unwrap()
+            .write_all(text.as_bytes())
+    };
+    append("one\n").unwrap();
+    append("two\nthree\n").unwrap();
+    assert_eq!(state.tail("daemon.log", 100), "one\ntwo\nthree\n");
+    assert_eq!(state.tail("daemon.log", 8), "three\n");
+    append("four\n").unwrap();
+    assert_eq!(state.tail("daemon.log", 100), "four\n");
+    assert_eq!(state.tail("daemon.log.old", 100), "one\ntwo\nthree\n");
+    assert_eq!(state.tail("none", 100), "");
+    assert!(state.append("../x", 8).is_err());
 }
