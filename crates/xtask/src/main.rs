@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod demo;
 mod generate;
 mod ready;
 mod tidy;
@@ -41,6 +42,11 @@ const DOORS: &[Door] = &[
         name: "ready",
         what: "run what CI runs; same as `./test`",
         open: ready::run,
+    },
+    Door {
+        name: "demo",
+        what: "see both products work, offline and without a key; same as `cargo demo`",
+        open: demo::run,
     },
     Door {
         name: "bench",
