@@ -1,7 +1,7 @@
 //! Starts or contacts a configured server.
 
-pub mod eras;
 mod environment;
+pub mod eras;
 
 use std::{
     collections::BTreeMap,

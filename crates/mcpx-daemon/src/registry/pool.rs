@@ -37,11 +37,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{cap::Cap, restart::Restarted, status::PoolStatus};
-pub use super::lease::{Lease, LeaseError, Wait};
 use self::{
     desk::{Act, Desk, Sizes},
     life::{Launched, Starter},
 };
+pub use super::lease::{Lease, LeaseError, Wait};
 use super::{
     instance::Instance,
     launch::Launch,
@@ -308,9 +308,7 @@ impl Pool {
     fn give_up_one(self: &Arc<Self>) {
         let act = {
             let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-            let seq = desk
-                .unused_longest(&HashSet::new())
-                .map(|place| place.seq);
+            let seq = desk.unused_longest(&HashSet::new()).map(|place| place.seq);
             seq.and_then(|seq| desk.end(seq, Ending::Evicted))
         };
         self.act(act.into_iter().collect());

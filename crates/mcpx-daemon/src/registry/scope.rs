@@ -5,11 +5,7 @@
 
 mod repository;
 
-use std::{
-    fmt,
-    path::Path,
-    sync::Arc,
-};
+use std::{fmt, path::Path, sync::Arc};
 
 use child_process::Identity;
 use mcpx_api::{Caller, caller::header};
@@ -176,7 +172,11 @@ pub fn key_of(scope: Scope, caller: &Caller) -> Scoped {
             None => {
                 let lost = Lost {
                     because: "the caller does not say which session started its own".to_owned(),
-                    fix: names("parent session", "MCPX_PARENT_SESSION_ID", header::PARENT_SESSION),
+                    fix: names(
+                        "parent session",
+                        "MCPX_PARENT_SESSION_ID",
+                        header::PARENT_SESSION,
+                    ),
                 };
                 (session(caller).map_err(|_| ()), Some(lost))
             }

@@ -100,7 +100,10 @@ struct Waiter {
 pub(super) enum Act {
     Grant(Reply, Arc<Instance>),
     Refuse(Reply, LeaseError),
-    Start { seq: u64, key: Key },
+    Start {
+        seq: u64,
+        key: Key,
+    },
     End(Arc<Instance>, Ending),
     /// Nothing of the cap over all pools is left: somebody has to give up an instance. Until the token is cancelled.
     WaitForCap(CancellationToken),
@@ -341,10 +344,7 @@ impl Desk {
         acts: &mut Vec<Act>,
         now: Instant,
     ) -> Option<Waiter> {
-        let at = self
-            .places
-            .iter()
-            .position(|place| place.key == waiter.key);
+        let at = self.places.iter().position(|place| place.key == waiter.key);
         if let Some(at) = at {
             let is_exclusive = self.is_exclusive;
             let place = &mut self.places[at];

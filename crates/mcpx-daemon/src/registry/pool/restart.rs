@@ -99,9 +99,8 @@ impl Pool {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let is_gone = self.change_only(|desk| {
-                !desk.places.iter().any(|place| seqs.contains(&place.seq))
-            });
+            let is_gone =
+                self.change_only(|desk| !desk.places.iter().any(|place| seqs.contains(&place.seq)));
             if is_gone {
                 return;
             }

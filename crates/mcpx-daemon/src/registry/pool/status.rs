@@ -1,14 +1,14 @@
 //! What a pool says of itself.
 
-use std::{
-    sync::PoisonError,
-    time::Duration,
-};
+use std::{sync::PoisonError, time::Duration};
 
 use mcpx_api::reply::InstanceStatus;
 use tokio::time::Instant;
 
-use super::{LeaseError, Pool, desk::{Phase, Place}};
+use super::{
+    LeaseError, Pool,
+    desk::{Phase, Place},
+};
 
 /// A pool at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +103,8 @@ fn holder(name: &str, place: &Place, now: Instant) -> String {
         (Phase::Starting(_), _) => format!("{id} of {key}, which is being started"),
         (Phase::Ending, _) => format!("{id} of {key}, which is being ended"),
         (Phase::Live(_), 1) => format!("{id} of {key} (1 call, since {since:.1} s)"),
-        (Phase::Live(_), calls) => format!("{id} of {key} ({calls} calls, the last since {since:.1} s)"),
+        (Phase::Live(_), calls) => {
+            format!("{id} of {key} ({calls} calls, the last since {since:.1} s)")
+        }
     }
 }

@@ -1,0 +1,5 @@
+mod caps;
+mod lives;
+mod queue;
+mod starts;
+mod stress;

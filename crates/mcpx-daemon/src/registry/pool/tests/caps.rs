@@ -1,0 +1,68 @@
+//! The cap over all pools.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use crate::registry::pool::{
+    Cap, LeaseError,
+    fake::{Bench, Fake, patient, session_key, settle, wait},
+};
+
+fn two_pools(max: usize) -> (Arc<Fake>, Bench, Bench) {
+    let (cap, fake) = (Cap::new(max), Arc::<Fake>::default());
+    let one = Bench::with(|_| (), Arc::clone(&fake), Some(&cap));
+    let two = Bench::with(|_| (), Arc::clone(&fake), Some(&cap));
+    (fake, one, two)
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_pools_unused_instance_makes_room() {
+    let (fake, one, two) = two_pools(1);
+    drop(one.lease("a").await.unwrap());
+    drop(two.lease("a").await.unwrap());
+    drop(one.lease("b").await.unwrap());
+    assert_eq!(fake.most.load(Ordering::SeqCst), 1);
+    assert_eq!(fake.started(), 3);
+    two.pool.close().await;
+    one.ends_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_gets_free_in_another_pool_is_given_up() {
+    let (fake, one, two) = two_pools(1);
+    let held = one.lease("a").await.unwrap();
+    let pool = Arc::clone(&two.pool);
+    let waits = tokio::spawn(async move { pool.lease(&session_key("a"), patient()).await });
+    settle().await;
+    assert!(!waits.is_finished());
+    drop(held);
+    drop(waits.await.unwrap().unwrap());
+    assert_eq!(fake.most.load(Ordering::SeqCst), 1);
+    one.pool.close().await;
+    two.ends_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_names_the_cap_and_nobody_gives_up_for_who_went_away() {
+    let (_, one, two) = two_pools(1);
+    let held = one.lease("a").await.unwrap();
+    let refused = two
+        .pool
+        .lease(&session_key("a"), wait(Duration::from_secs(1)))
+        .await;
+    let Err(LeaseError::Exhausted { holders, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(
+        holders,
+        ["all 1 instances that the hub may have (`pool.globalMax`)"]
+    );
+    settle().await;
+    drop(held);
+    settle().await;
+    assert_eq!(one.pool.status().instances.len(), 1);
+    two.pool.close().await;
+    one.ends_clean().await;
+}
