@@ -80,11 +80,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(
-        place: Place,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
+    pub(crate) fn new(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self {
             place,
             found: found.into(),
@@ -133,7 +129,8 @@ impl fmt::Display for Warning {
 }
 
 fn hint_line(hint: Option<&str>) -> String {
-    hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default()
+    hint.map(|hint| format!("\nhint: {hint}"))
+        .unwrap_or_default()
 }
 
 /// Foreign text in backticks, on one line and cut.

@@ -10,21 +10,18 @@ mod patterns;
 mod reach;
 mod shown;
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 pub use auth::{Auth, Secret};
 pub use availability::{Availability, Reason};
 pub(crate) use choices::PROTOCOL_ALIASES;
 pub use choices::{Protocol, Scope, Sharing};
 pub(crate) use definition::{Context, PoolBlock, is_disabled, is_pool_key, read};
-pub use patterns::ToolFilter;
+pub(crate) use expand::input_variable;
 pub(crate) use patterns::Pattern;
+pub use patterns::ToolFilter;
 pub use reach::{Reach, Transport};
-pub(crate) use shown::launch;
+pub(crate) use shown::{is_secret_name, launch, shown};
 
 /// Where an entry was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +99,7 @@ pub struct Server {
     /// Whether it can be used.
     pub availability: Availability,
     /// The entry as it was written, for [`Server::shown`].
-    pub(crate) written: serde_json::Value,
+    pub(crate) written: Written,
     /// For an alias: the identity of the server behind it.
     pub(crate) alias_identity: Option<String>,
 }
@@ -121,5 +118,15 @@ impl Server {
             Availability::Ready => None,
             Availability::Unavailable { reason } => Some(reason),
         }
+    }
+}
+
+/// An entry as it is written. It may hold literal secrets, so that `Debug` shows nothing of it.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Written(pub(crate) serde_json::Value);
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
     }
 }

@@ -10,8 +10,8 @@ mod sources;
 mod value;
 
 pub use kind::{duration_text, parse_bytes, parse_duration};
-pub use registry::key;
 pub(crate) use layers::resolve;
+pub use registry::key;
 pub use resolved::{Applied, Settings};
 pub(crate) use sources::{Assigned, distance, from_file, row, value_of, where_to_look};
 pub use value::{Resolved, Shadowed, Source, Value};

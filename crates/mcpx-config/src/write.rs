@@ -103,7 +103,11 @@ impl Draft {
     /// The file as it would be.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("{}{}", if self.has_mark { "\u{feff}" } else { "" }, self.text)
+        format!(
+            "{}{}",
+            if self.has_mark { "\u{feff}" } else { "" },
+            self.text
+        )
     }
 
     /// Whether the changes change anything.

@@ -144,10 +144,14 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Node, ConfigError> {
         let offset = error.range().start.min(body.len());
         let kind = error.kind().to_string();
         let found = match rest_of_line(body, offset) {
-            "" => format!("{} at the end of the line", uncapitalised(&kind)),
-            rest => format!("{} at {}", uncapitalised(&kind), quoted(rest)),
+            "" => "the end of the line".to_owned(),
+            rest => quoted(rest),
         };
-        ConfigError::new(at(offset), found, "JSON, with comments if you like")
+        let expected = match kind.strip_prefix("Expected ") {
+            Some(expected) => expected.to_owned(),
+            None => format!("JSON, with comments if you like ({})", uncapitalised(&kind)),
+        };
+        ConfigError::new(at(offset), found, expected)
     })?;
     match parsed.value {
         Some(value) => node(value, body, &lines, file),
@@ -261,7 +265,10 @@ fn entries(
                     line,
                     column,
                 },
-                format!("{} for the second time; it is in line {first} already", quoted(&name)),
+                format!(
+                    "{} for the second time; it is in line {first} already",
+                    quoted(&name)
+                ),
                 "each name once",
             ));
         }
@@ -294,7 +301,11 @@ impl<'a> Lines<'a> {
     /// Line and column of a byte, from 1.
     fn place(&self, offset: usize) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= offset);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let start = self
+            .starts
+            .get(line.saturating_sub(1))
+            .copied()
+            .unwrap_or(0);
         let column = self
             .text
             .get(start..offset)

@@ -158,7 +158,7 @@ pub(super) fn hash(servers: &BTreeMap<String, Server>) -> String {
             .part(&server.namespace)
             .part(server.identity())
             .part(if server.is_ready() { "ready" } else { "not" })
-            .json(&server.written);
+            .json(&server.written.0);
     }
     digest.hex(DIGEST_CHARS)
 }

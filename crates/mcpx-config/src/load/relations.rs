@@ -94,11 +94,10 @@ pub(super) fn requirements(servers: &mut BTreeMap<String, Server>) {
             .values()
             .filter(|server| server.is_ready())
             .filter_map(|server| {
-                let needed = server.requires_servers.iter().find(|needed| {
-                    servers
-                        .get(*needed)
-                        .is_none_or(|needed| !needed.is_ready())
-                })?;
+                let needed = server
+                    .requires_servers
+                    .iter()
+                    .find(|needed| servers.get(*needed).is_none_or(|needed| !needed.is_ready()))?;
                 let because = servers
                     .get(needed)
                     .and_then(Server::reason)

@@ -13,7 +13,16 @@ use crate::{
 
 /// Keys of an entry that decide what is started or contacted.
 const LAUNCH_KEYS: &[&str] = &[
-    "command", "args", "env", "cwd", "url", "transport", "type", "headers", "auth", "protocol",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "transport",
+    "type",
+    "headers",
+    "auth",
+    "protocol",
     "aliasOf",
 ];
 

@@ -96,7 +96,10 @@ impl Auth {
             }
             Self::Basic { username, password } => {
                 let pair = format!("{username}:{}", password.expose());
-                Some(("Authorization".into(), format!("Basic {}", STANDARD.encode(pair))))
+                Some((
+                    "Authorization".into(),
+                    format!("Basic {}", STANDARD.encode(pair)),
+                ))
             }
             Self::Header { name, value } => Some((name.clone(), value.expose().to_owned())),
             Self::Query { .. } | Self::Env { .. } | Self::OAuth { .. } => None,
@@ -168,7 +171,12 @@ impl Server {
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = match &self.auth {
             None => Vec::new(),
-            Some(Auth::Bearer { token: value } | Auth::Basic { password: value, .. }) => {
+            Some(
+                Auth::Bearer { token: value }
+                | Auth::Basic {
+                    password: value, ..
+                },
+            ) => {
                 vec![value.expose().to_owned()]
             }
             Some(Auth::Header { value, .. } | Auth::Query { value, .. }) => {

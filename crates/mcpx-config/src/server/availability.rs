@@ -94,10 +94,18 @@ impl fmt::Display for Reason {
             ),
             Self::MissingServer { name, because } => match because {
                 Some(because) => write!(f, "it needs the server {}: {because}", quoted(name)),
-                None => write!(f, "it needs the server {}, which is not configured", quoted(name)),
+                None => write!(
+                    f,
+                    "it needs the server {}, which is not configured",
+                    quoted(name)
+                ),
             },
             Self::BadValue { key, problem } => {
-                write!(f, "`{}`: {problem}", untrusted_text::terminal::one_line(key, 80))
+                write!(
+                    f,
+                    "`{}`: {problem}",
+                    untrusted_text::terminal::one_line(key, 80)
+                )
             }
         }
     }

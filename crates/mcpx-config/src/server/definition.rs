@@ -23,8 +23,19 @@ use crate::{
 
 /// Keys of an entry, besides those of the block `mcpx`.
 const KEYS: &[&str] = &[
-    "command", "args", "env", "cwd", "url", "transport", "type", "headers", "auth", "protocol",
-    "aliasOf", "mcpx", "disabled",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "transport",
+    "type",
+    "headers",
+    "auth",
+    "protocol",
+    "aliasOf",
+    "mcpx",
+    "disabled",
 ];
 
 /// What an entry is read with.
@@ -38,7 +49,12 @@ pub(crate) struct Context<'a> {
 pub(crate) fn is_disabled(entry: &Entry) -> bool {
     let is_true = |node: Option<&Node>| node.is_some_and(|node| node.kind == Kind::Bool(true));
     is_true(entry.value.get("disabled"))
-        || is_true(entry.value.get("mcpx").and_then(|block| block.get("disabled")))
+        || is_true(
+            entry
+                .value
+                .get("mcpx")
+                .and_then(|block| block.get("disabled")),
+        )
 }
 
 /// Reads an entry. With `is_trusted` false its variables stay as they are written, and the server cannot be used.
@@ -58,7 +74,11 @@ pub(crate) fn read(
     if !matches!(node.kind, Kind::Object(_)) {
         return Err(ConfigError::new(
             node.place(file),
-            format!("{} for the server {}", node.described(), quoted(&entry.name)),
+            format!(
+                "{} for the server {}",
+                node.described(),
+                quoted(&entry.name)
+            ),
             "an object with `command`, `url` or `aliasOf`",
         ));
     }
@@ -95,15 +115,24 @@ pub(crate) fn read(
                 .iter()
                 .map(|protocol| format!("`{}`", protocol.word()))
                 .collect();
-            reader.wrong(node.get("protocol"), "protocol", &format!("one of {}", words.join(", ")))
+            reader.wrong(
+                node.get("protocol"),
+                "protocol",
+                &format!("one of {}", words.join(", ")),
+            )
         })?,
     };
     let max = if scope == Scope::Global {
         1
     } else {
-        block.max.unwrap_or_else(|| settings.int(key::POOL_MAX).max(1))
+        block
+            .max
+            .unwrap_or_else(|| settings.int(key::POOL_MAX).max(1))
     };
-    let min = block.min.unwrap_or_else(|| settings.int(key::POOL_MIN)).min(max);
+    let min = block
+        .min
+        .unwrap_or_else(|| settings.int(key::POOL_MIN))
+        .min(max);
 
     let mut requires_secrets = context.pool.requires_secrets.clone();
     requires_secrets.extend(block.requires_secrets);
@@ -159,11 +188,14 @@ pub(crate) fn read(
         single_caller_questions: sharing == Sharing::Exclusive
             || matches!(scope, Scope::Call | Scope::Pid | Scope::Session),
         availability: Availability::Ready,
-        written: node.to_json(),
+        written: super::Written(node.to_json()),
         alias_identity: None,
     };
     server.availability = if is_trusted {
-        match reader.reason.or_else(|| missing_secret(&server, context.surroundings)) {
+        match reader
+            .reason
+            .or_else(|| missing_secret(&server, context.surroundings))
+        {
             None => Availability::Ready,
             Some(reason) => Availability::Unavailable { reason },
         }
@@ -284,7 +316,10 @@ fn http(node: &Node, reader: &mut Reader<'_>) -> Result<Reach, ConfigError> {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {}
             Ok(url) => reader.unavailable(
                 "url",
-                format!("the scheme {}; expected `http` or `https`", quoted(url.scheme())),
+                format!(
+                    "the scheme {}; expected `http` or `https`",
+                    quoted(url.scheme())
+                ),
             ),
             Err(error) => reader.unavailable("url", format!("it is no URL: {error}")),
         }

@@ -197,7 +197,12 @@ mod tests {
     use super::*;
 
     fn surroundings() -> Surroundings {
-        let env = [("A", "a"), ("EMPTY", ""), ("TRICK", "${A}"), ("MCPX_INPUT_API_KEY", "k")];
+        let env = [
+            ("A", "a"),
+            ("EMPTY", ""),
+            ("TRICK", "${A}"),
+            ("MCPX_INPUT_API_KEY", "k"),
+        ];
         Surroundings {
             cwd: PathBuf::from("/p"),
             env: env
@@ -240,7 +245,18 @@ mod tests {
 
     #[test]
     fn what_is_no_reference_stays() {
-        for text in ["$A", "${", "${}", "${A", "${A-b}", "${1}", "${a b}", "${file:x}", "$${", "a}b"] {
+        for text in [
+            "$A",
+            "${",
+            "${}",
+            "${A",
+            "${A-b}",
+            "${1}",
+            "${a b}",
+            "${file:x}",
+            "$${",
+            "a}b",
+        ] {
             assert_eq!(expand(text).as_deref(), Ok(text));
         }
     }
@@ -248,11 +264,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert_eq!(expand("${NONE}"), Err(Missing::Variable("NONE".to_owned())));
-        assert_eq!(expand("${X:-${NONE}}"), Err(Missing::Variable("NONE".to_owned())));
         assert_eq!(
-            expand("${input:a b}").as_deref(),
-            Ok("${input:a b}"),
+            expand("${X:-${NONE}}"),
+            Err(Missing::Variable("NONE".to_owned()))
         );
+        assert_eq!(expand("${input:a b}").as_deref(), Ok("${input:a b}"),);
         assert_eq!(
             expand("${input:db-url}"),
             Err(Missing::Input {

@@ -188,9 +188,16 @@ mod tests {
     #[test]
     fn exclude_beats_include_and_extra_adds_to_include() {
         let list = |texts: &[&str]| -> Vec<Pattern> {
-            texts.iter().map(|text| Pattern::new(text).unwrap()).collect()
+            texts
+                .iter()
+                .map(|text| Pattern::new(text).unwrap())
+                .collect()
         };
-        let filter = ToolFilter::new(Some(list(&["get_*"])), list(&["put"]), list(&["get_secret"]));
+        let filter = ToolFilter::new(
+            Some(list(&["get_*"])),
+            list(&["put"]),
+            list(&["get_secret"]),
+        );
         assert!(filter.admits("get_a") && filter.admits("put"));
         assert!(!filter.admits("get_secret") && !filter.admits("other"));
         assert!(ToolFilter::default().admits("anything"));

@@ -10,8 +10,18 @@ const HIDDEN: &str = "…";
 
 /// Words in the name of a variable, header or key whose value is a secret.
 const SECRET_WORDS: &[&str] = &[
-    "auth", "cookie", "credential", "key", "pass", "pat", "private", "pwd", "secret", "session",
-    "signature", "token",
+    "auth",
+    "cookie",
+    "credential",
+    "key",
+    "pass",
+    "pat",
+    "private",
+    "pwd",
+    "secret",
+    "session",
+    "signature",
+    "token",
 ];
 
 /// Says whether the value under this name should not be seen.
@@ -31,7 +41,10 @@ fn is_reference(text: &str) -> bool {
         .strip_prefix("Bearer ")
         .or_else(|| text.strip_prefix("Basic "))
         .unwrap_or(text);
-    text.starts_with("${") && text.ends_with('}') && text.matches("${").count() == 1 && !text.contains(":-")
+    text.starts_with("${")
+        && text.ends_with('}')
+        && text.matches("${").count() == 1
+        && !text.contains(":-")
 }
 
 impl Server {
@@ -39,7 +52,7 @@ impl Server {
     /// information and query of the URL. References such as `${TOKEN}` stay. The text is foreign.
     #[must_use]
     pub fn shown(&self) -> Value {
-        shown(&self.written)
+        shown(&self.written.0)
     }
 }
 
@@ -70,7 +83,8 @@ pub(crate) fn shown(entry: &Value) -> Value {
 }
 
 fn hidden(block: &str, name: &str, value: &Value) -> Value {
-    let is_name = block == "auth" && matches!(name, "type" | "name" | "username" | "scopes" | "clientId");
+    let is_name =
+        block == "auth" && matches!(name, "type" | "name" | "username" | "scopes" | "clientId");
     match value {
         Value::String(text) if is_name || text.is_empty() || is_reference(text) => value.clone(),
         Value::Array(_) if is_name => value.clone(),
@@ -86,7 +100,8 @@ fn shown_args(args: &[Value]) -> Vec<Value> {
             let Value::String(text) = arg else {
                 return arg.clone();
             };
-            if std::mem::take(&mut is_after_secret) && !text.starts_with('-') && !is_reference(text) {
+            if std::mem::take(&mut is_after_secret) && !text.starts_with('-') && !is_reference(text)
+            {
                 return Value::String(HIDDEN.to_owned());
             }
             if let Some((flag, value)) = text.split_once('=')
@@ -153,7 +168,12 @@ pub(crate) fn launch(entry: &Value) -> String {
         }
         words.join(" ")
     };
-    for (key, label) in [("cwd", "in"), ("env", "with the environment"), ("headers", "with the headers"), ("auth", "with the credential")] {
+    for (key, label) in [
+        ("cwd", "in"),
+        ("env", "with the environment"),
+        ("headers", "with the headers"),
+        ("auth", "with the credential"),
+    ] {
         match entry.get(key) {
             None | Some(Value::Null) => {}
             Some(Value::String(text)) => line.push_str(&format!(", {label} {text}")),

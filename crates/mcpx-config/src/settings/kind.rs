@@ -89,10 +89,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         rest = next;
     }
     let limit = LONGEST.as_nanos();
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "only compared with a limit"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "only compared with a limit")]
     let is_too_long = total > limit as f64 || exact > limit;
     if is_too_long {
         return Err(format!("{} is longer than a hundred years", quoted(text)));
@@ -206,7 +203,10 @@ pub(crate) fn read_text(setting: &Setting, text: &str) -> Result<Value, (String,
             .map(|value| Value::Text(value.to_string()))
             .map_err(|_| wrong("JSON")),
         Kind::List => Ok(Value::List(split(text, ','))),
-        Kind::Paths => Ok(Value::List(split(text, if cfg!(windows) { ';' } else { ':' }))),
+        Kind::Paths => Ok(Value::List(split(
+            text,
+            if cfg!(windows) { ';' } else { ':' },
+        ))),
     }
 }
 
@@ -260,7 +260,18 @@ mod tests {
         ] {
             assert_eq!(parse_duration(text), Ok(expected), "{text}");
         }
-        for text in ["", "5", "s", "1x", "-1s", "1 m", "1m30", "1..5s", "99999999999h", "1e3s"] {
+        for text in [
+            "",
+            "5",
+            "s",
+            "1x",
+            "-1s",
+            "1 m",
+            "1m30",
+            "1..5s",
+            "99999999999h",
+            "1e3s",
+        ] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         assert_eq!(duration_text(ms(90_250)), "1m30s250ms");

@@ -106,7 +106,13 @@ fn walk(
             if path == "pool" && crate::server::is_pool_key(&inner.name) {
                 continue;
             }
-            walk(inner, &format!("{path}.{}", inner.name), file, assigned, unknown)?;
+            walk(
+                inner,
+                &format!("{path}.{}", inner.name),
+                file,
+                assigned,
+                unknown,
+            )?;
         }
         return Ok(());
     }
@@ -254,11 +260,7 @@ pub(crate) fn row(path: &str, place: &Place) -> Result<&'static Setting, ConfigE
     known(path, place).map(|index| &SETTINGS[index])
 }
 
-pub(crate) fn value_of(
-    setting: &Setting,
-    text: &str,
-    place: &Place,
-) -> Result<Value, ConfigError> {
+pub(crate) fn value_of(setting: &Setting, text: &str, place: &Place) -> Result<Value, ConfigError> {
     read_text(setting, text).map_err(|(found, expected)| {
         ConfigError::new(
             place.clone(),

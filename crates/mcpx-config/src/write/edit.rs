@@ -95,10 +95,15 @@ fn insert(text: &str, object: &Node, name: &str, value: &Value, style: &Style) -
         );
     let line = style.line_end;
     let end_comma = if comma.is_some() { "," } else { "" };
-    let member = format!("{line}{indent}{key}: {}{end_comma}", block(value, &indent, style));
+    let member = format!(
+        "{line}{indent}{key}: {}{end_comma}",
+        block(value, &indent, style)
+    );
 
     // Behind everything that is there, and before the white space that leads to the brace.
-    let at = text[..close].trim_end_matches([' ', '\t', '\r', '\n']).len();
+    let at = text[..close]
+        .trim_end_matches([' ', '\t', '\r', '\n'])
+        .len();
     let at = at.max(object.start + 1);
     let gap = &text[at..close];
     let tail = if gap.contains('\n') {
@@ -155,14 +160,18 @@ pub(super) fn remove(text: &str, root: &Node, names: &[&str]) -> Option<String> 
 fn line_of(text: &str, entry: &Entry, end: usize) -> (usize, usize) {
     let start = text[..entry.start].trim_end_matches([' ', '\t']).len();
     let rest = &text[end..];
-    let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
-    let ends_line = rest[blank..].starts_with('\n');
+    let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    let line_end = ["\n", "\r\n"]
+        .into_iter()
+        .find(|line_end| rest[blank..].starts_with(line_end));
+    let ends_line = line_end.is_some();
     let begins_line = start == 0 || text[..start].ends_with('\n');
     match (begins_line, ends_line) {
-        (true, true) => (start, end + blank + 1),
+        (true, true) => (start, end + blank + line_end.map_or(0, str::len)),
         // The line end belongs to what stands before.
         (false, true) => (start, end),
-        (true, false) => (entry.start, end),
+        // What follows in the line moves to its indentation.
+        (true, false) => (entry.start, end + blank),
         (false, false) => (entry.start, end + blank.min(1)),
     }
 }
@@ -218,11 +227,7 @@ pub(super) fn put_json(root: &mut Value, names: &[&str], value: &Value) {
         *root = Value::Object(Map::new());
     }
     if let Some(object) = root.as_object_mut() {
-        put_json(
-            object.entry(*name).or_insert(Value::Null),
-            rest,
-            value,
-        );
+        put_json(object.entry(*name).or_insert(Value::Null), rest, value);
     }
 }
 

@@ -25,11 +25,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, WriteError> {
 }
 
 /// Writes `after` in place of `before`. A link stays a link, the mode of a file that exists stays, and the folder is made.
-pub(super) fn save(
-    path: &Path,
-    before: Option<&[u8]>,
-    after: &[u8],
-) -> Result<Saved, WriteError> {
+pub(super) fn save(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<Saved, WriteError> {
     let target = target_of(path);
     let io_error = |source| WriteError::Io {
         path: target.clone(),
@@ -78,11 +74,7 @@ fn target_of(path: &Path) -> PathBuf {
 }
 
 /// Keeps the old content under the same name and `.bak`, over an older one.
-fn back_up(
-    target: &Path,
-    before: &[u8],
-    mode: Option<&fs::Permissions>,
-) -> io::Result<PathBuf> {
+fn back_up(target: &Path, before: &[u8], mode: Option<&fs::Permissions>) -> io::Result<PathBuf> {
     let backup = beside(target, "", ".bak");
     let staged = beside(target, ".", &format!(".{}.bak", std::process::id()));
     let written = write_new(&staged, before, mode).and_then(|()| fs::rename(&staged, &backup));

@@ -1,0 +1,382 @@
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn draft(text: &str) -> (tempfile::TempDir, Draft) {
+    let folder = folder();
+    let path = folder.path().join("c.json");
+    fs::write(&path, text).unwrap();
+    let draft = Draft::open(&path).unwrap();
+    (folder, draft)
+}
+
+fn put(text: &str, name: &str, entry: &serde_json::Value) -> String {
+    let (_folder, mut draft) = draft(text);
+    draft.put_server(name, entry).unwrap();
+    draft.text()
+}
+
+fn remove(text: &str, name: &str) -> String {
+    let (_folder, mut draft) = draft(text);
+    assert!(draft.remove_server(name).unwrap());
+    draft.text()
+}
+
+fn entry() -> serde_json::Value {
+    json!({"command": "x", "args": ["a", "b"]})
+}
+
+const FILE: &str = "// head
+{
+    \"mcpServers\": {
+        // first
+        \"a\": {\"command\": \"x\"}, // behind a
+        /* second */ \"b\": {
+            \"command\": \"y\" // why
+        }
+        // tail
+    },
+    \"other\": [1,2]
+}
+// foot
+";
+
+#[test]
+fn a_server_is_added_behind_the_others_in_the_style_of_the_file() {
+    assert_eq!(
+        put(FILE, "c", &entry()),
+        FILE.replace(
+            "        }\n        // tail\n",
+            "        },\n        // tail\n        \"c\": {\n            \"command\": \"x\",\n            \"args\": [\"a\", \"b\"]\n        }\n"
+        )
+    );
+}
+
+#[test]
+fn a_server_is_replaced_and_nothing_around_it_changes() {
+    assert_eq!(
+        put(FILE, "b", &json!({"command": "z"})),
+        FILE.replace(
+            "{\n            \"command\": \"y\" // why\n        }",
+            "{\n            \"command\": \"z\"\n        }"
+        )
+    );
+    assert_eq!(put(FILE, "a", &json!({"command": "x"})), FILE);
+}
+
+#[test]
+fn a_server_is_removed_with_its_comma() {
+    assert_eq!(
+        remove(FILE, "a"),
+        FILE.replace(
+            "        \"a\": {\"command\": \"x\"}, // behind a\n",
+            "        // behind a\n"
+        )
+    );
+    let without_b = remove(FILE, "b");
+    assert!(
+        without_b.contains("\"a\": {\"command\": \"x\"} // behind a\n"),
+        "{without_b}"
+    );
+    assert!(without_b.contains("/* second */"));
+    assert_eq!(
+        remove(r#"{"mcpServers": {"a": {"command": "x"}}}"#, "a"),
+        r#"{"mcpServers": {}}"#
+    );
+    assert_eq!(
+        remove(
+            "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n  \"b\": {\"command\": \"y\"},\n}}",
+            "b"
+        ),
+        "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n}}"
+    );
+}
+
+#[test]
+fn empty_and_missing_objects_are_filled() {
+    let inner = "  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\"a\", \"b\"]\n    }\n  }\n";
+    let whole = format!("{{\n{inner}}}");
+    assert_eq!(put("{}", "a", &entry()), whole);
+    assert_eq!(put("{\n}\n", "a", &entry()), format!("{whole}\n"));
+    assert_eq!(put("", "a", &entry()), format!("{whole}\n"));
+    assert_eq!(
+        put("// only a comment", "a", &entry()),
+        format!("// only a comment\n{whole}\n")
+    );
+    assert_eq!(
+        put("{\n  // nothing yet\n}\n", "a", &entry()),
+        format!("{{\n  // nothing yet\n{inner}}}\n")
+    );
+    assert_eq!(
+        put("{\"a\": 1}", "s", &json!({"command": "x"})),
+        r#"{"a": 1, "mcpServers": {"s": {"command": "x"}}}"#
+    );
+    assert_eq!(
+        put("{\"a\": 1,}", "s", &json!({"command": "x"})),
+        r#"{"a": 1, "mcpServers": {"s": {"command": "x"}}}"#
+    );
+}
+
+#[test]
+fn line_ends_tabs_trailing_commas_and_a_mark_stay() {
+    let text =
+        "\u{feff}{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"},\r\n\t},\r\n}\r\n";
+    assert_eq!(
+        put(text, "b", &entry()),
+        "\u{feff}{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"},\r\n\t\t\"b\": {\r\n\t\t\t\"command\": \"x\",\r\n\t\t\t\"args\": [\"a\", \"b\"]\r\n\t\t},\r\n\t},\r\n}\r\n"
+    );
+}
+
+#[test]
+fn a_setting_is_written_typed_and_taken_out() {
+    let (_folder, mut draft) = draft("{\n  \"pool\": {\n    \"min\": 1\n  }\n}\n");
+    draft.set_setting("pool.max", "8").unwrap();
+    draft.set_setting("pool.idleTimeout", "90s").unwrap();
+    draft.set_setting("catalog.bias", "a,b").unwrap();
+    draft.set_setting("output.json", "yes").unwrap();
+    assert_eq!(
+        draft.text(),
+        "{\n  \"pool\": {\n    \"min\": 1,\n    \"max\": 8,\n    \"idleTimeout\": \"1m30s\"\n  },\n  \"catalog\": {\n    \"bias\": [\"a\", \"b\"]\n  },\n  \"output\": {\n    \"json\": true\n  }\n}\n"
+    );
+    assert!(draft.unset_setting("pool.min").unwrap());
+    assert!(!draft.unset_setting("pool.min").unwrap());
+    assert!(
+        draft
+            .text()
+            .starts_with("{\n  \"pool\": {\n    \"max\": 8,\n")
+    );
+    for (path, text) in [
+        ("pool.max", "many"),
+        ("pool.mxa", "1"),
+        ("paths.configFile", "x"),
+    ] {
+        assert!(draft.set_setting(path, text).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn an_entry_that_would_not_load_is_refused() {
+    let (_folder, mut draft) = draft("{}");
+    let error = draft
+        .put_server("a", &json!({"args": []}))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("the new server `a`: nothing that says how it is reached"),
+        "{error}"
+    );
+    assert!(
+        draft
+            .put_server("a", &json!({"command": "x", "mcpx": {"maxx": 1}}))
+            .is_err()
+    );
+    assert!(!draft.is_changed());
+}
+
+#[test]
+fn a_file_that_does_not_parse_is_not_touched() {
+    let folder = folder();
+    let path = folder.path().join("c.json");
+    for text in ["{", "[]", "{\"a\": 1, \"a\": 2}"] {
+        fs::write(&path, text).unwrap();
+        assert!(Draft::open(&path).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    fs::write(&path, "{\"mcpServers\": []}").unwrap();
+    assert!(
+        Draft::open(&path)
+            .unwrap()
+            .put_server("a", &entry())
+            .is_err()
+    );
+}
+
+#[test]
+fn saving_keeps_the_old_content_and_makes_what_is_missing() {
+    let folder = folder();
+    let path = folder.path().join("sub/c.json");
+    let mut draft = Draft::open(&path).unwrap();
+    draft.put_server("a", &entry()).unwrap();
+    let saved = draft.save().unwrap();
+    assert_eq!((saved.backup, saved.is_changed), (None, true));
+    let first = fs::read_to_string(&path).unwrap();
+
+    let mut draft = Draft::open(&path).unwrap();
+    assert_eq!(draft.servers().unwrap(), [("a".to_owned(), entry())]);
+    draft.put_server("a", &entry()).unwrap();
+    assert!(!draft.save().unwrap().is_changed);
+    draft.remove_server("a").unwrap();
+    let saved = draft.save().unwrap();
+    assert_eq!(fs::read_to_string(saved.backup.unwrap()).unwrap(), first);
+    let names: Vec<_> = fs::read_dir(path.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
+    let (folder, mut draft) = draft("{}");
+    let path = folder.path().join("c.json");
+    draft.put_server("a", &entry()).unwrap();
+    fs::write(&path, "{ }").unwrap();
+    assert!(matches!(draft.save(), Err(WriteError::Changed { .. })));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{ }");
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(draft.save(), Err(WriteError::Changed { .. })));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_mode_stays_a_link_stays_and_a_new_file_is_the_persons_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let (real, link) = (
+        folder.path().join("real.json"),
+        folder.path().join("link.json"),
+    );
+    fs::write(&real, "{}").unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("real.json", &link).unwrap();
+    let mut draft = Draft::open(&link).unwrap();
+    draft.put_server("a", &entry()).unwrap();
+    let backup = draft.save().unwrap().backup.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!((mode(&real), mode(&backup)), (0o640, 0o640));
+
+    let new = folder.path().join("new.json");
+    init(&new, false).unwrap();
+    assert_eq!(mode(&new), 0o600);
+}
+
+#[test]
+fn the_configuration_to_begin_with_loads_and_is_not_written_over() {
+    let folder = folder();
+    let path = folder.path().join("c.json");
+    init(&path, false).unwrap();
+    assert!(matches!(init(&path, false), Err(WriteError::Exists { .. })));
+    assert!(init(&path, true).unwrap().backup.is_some());
+    let surroundings = Surroundings {
+        cwd: folder.path().to_owned(),
+        env: [("HOME".to_owned(), "/h".to_owned())].into_iter().collect(),
+        home: None,
+        exe: PathBuf::new(),
+    };
+    let choice = crate::Choice {
+        config_file: Some(path),
+        ..crate::Choice::default()
+    };
+    let config = crate::load(&surroundings, &choice, &crate::Trust::none()).unwrap();
+    assert!(config.servers.values().all(crate::Server::is_ready));
+    assert!(config.unknown_keys.is_empty() && config.warnings.is_empty());
+}
+
+/// Text of a file with the members `a` to `d`, in some layout.
+fn layouts() -> impl Strategy<Value = (Vec<String>, String)> {
+    let gap = prop_oneof![
+        Just(""),
+        Just(" "),
+        Just("\n"),
+        Just("\n  "),
+        Just("\r\n\t"),
+        Just(" // note, \"b\": {\n"),
+        Just("/* } , */"),
+        Just("\n    /* x */ "),
+    ];
+    let gaps = prop::collection::vec(gap, 24);
+    (0_usize..5, gaps, any::<bool>()).prop_map(|(count, gaps, trailing)| {
+        let names: Vec<String> = ["a", "b", "c", "d"]
+            .iter()
+            .take(count)
+            .map(|name| (*name).to_owned())
+            .collect();
+        let mut gaps = gaps.into_iter();
+        let mut gap = || gaps.next().unwrap_or(" ");
+        let mut text = format!(
+            "{}{{{}\"mcpServers\"{}:{}{{{}",
+            gap(),
+            gap(),
+            gap(),
+            gap(),
+            gap()
+        );
+        for (at, name) in names.iter().enumerate() {
+            text.push_str(&format!(
+                "\"{name}\":{}{{\"command\": \"{name}\"}}{}",
+                gap(),
+                gap()
+            ));
+            if at + 1 < names.len() || trailing {
+                text.push(',');
+                text.push_str(gap());
+            }
+        }
+        text.push_str(&format!("}}{}}}{}", gap(), gap()));
+        (names, text)
+    })
+}
+
+/// The comments and every member but one, in their order.
+fn around(text: &str, except: &str) -> Vec<String> {
+    let pattern =
+        regex::Regex::new(r#"//[^\n]*|/\*.*?\*/|"(\w)":[^{]*\{"command": "\w"\}"#).unwrap();
+    pattern
+        .captures_iter(text)
+        .filter(|found| found.get(1).is_none_or(|name| name.as_str() != except))
+        .map(|found| found[0].trim_end().to_owned())
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn a_write_changes_no_byte_outside_the_entry((names, text) in layouts(), at in 0_usize..5) {
+        let (_folder, mut draft) = draft(&text);
+        let name = ["a", "b", "c", "d", "e"][at];
+        let is_there = names.iter().any(|other| other == name);
+        prop_assert_eq!(draft.put_server(name, &json!({"command": "new"})).unwrap(), is_there);
+        let after = draft.text();
+        // The text before the entry and behind it, but for one comma, is the same.
+        let common = text.bytes().zip(after.bytes()).take_while(|(old, new)| old == new).count();
+        let rest = text.len().min(after.len()) - common;
+        let tail = text.bytes().rev().zip(after.bytes().rev()).take(rest).take_while(|(old, new)| old == new).count();
+        let replaced = &text[common..text.len() - tail];
+        if is_there {
+            prop_assert!(replaced.len() <= format!("{{\"command\": \"{name}\"}}").len(), "{text:?} {after:?}");
+        } else {
+            let mut left = after.chars();
+            for char in text.chars() {
+                prop_assert!(left.by_ref().any(|other| other == char), "{text:?} {after:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_added_can_be_removed_again((names, text) in layouts()) {
+        let (_folder, mut draft) = draft(&text);
+        draft.put_server("e", &json!({"command": "new"})).unwrap();
+        prop_assert!(draft.remove_server("e").unwrap());
+        prop_assert_eq!(draft.servers().unwrap().len(), names.len());
+        prop_assert_eq!(around(&draft.text(), "e"), around(&text, "e"));
+    }
+
+    #[test]
+    fn a_removal_takes_nothing_else((names, text) in layouts(), at in 0_usize..4) {
+        let (_folder, mut draft) = draft(&text);
+        let name = ["a", "b", "c", "d"][at];
+        let is_there = names.iter().any(|other| other == name);
+        prop_assert_eq!(draft.remove_server(name).unwrap(), is_there);
+        let left: Vec<String> = draft.servers().unwrap().into_iter().map(|(name, _)| name).collect();
+        let expected: Vec<String> = names.into_iter().filter(|other| other != name).collect();
+        prop_assert_eq!(left, expected);
+    }
+}

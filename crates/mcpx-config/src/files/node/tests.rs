@@ -9,7 +9,8 @@ fn error(text: &str) -> String {
 
 #[test]
 fn comments_trailing_commas_and_a_byte_order_mark_are_read() {
-    let text = "\u{feff}// one\n{ /* two */ \"a\": [1, 2,], // three\n \"b\": \"// no comment\",\n}\n";
+    let text =
+        "\u{feff}// one\n{ /* two */ \"a\": [1, 2,], // three\n \"b\": \"// no comment\",\n}\n";
     let node = parse(text, Path::new("/a.json")).unwrap();
     assert_eq!(node.to_json(), json!({"a": [1, 2], "b": "// no comment"}));
     let b = node.entry("b").unwrap();
@@ -20,7 +21,11 @@ fn comments_trailing_commas_and_a_byte_order_mark_are_read() {
 #[test]
 fn an_empty_file_is_an_empty_object() {
     for text in ["", "  \n", "// nothing\n", "\u{feff}"] {
-        assert_eq!(parse(text, Path::new("/a.json")).unwrap().to_json(), json!({}), "{text:?}");
+        assert_eq!(
+            parse(text, Path::new("/a.json")).unwrap().to_json(),
+            json!({}),
+            "{text:?}"
+        );
     }
 }
 
@@ -28,12 +33,21 @@ fn an_empty_file_is_an_empty_object() {
 fn an_error_says_line_column_what_was_found_and_what_was_expected() {
     assert_eq!(
         error("{\n  \"a\": 1\n  \"b\": 2\n}"),
-        "/a.json:3:3: expected comma at `\"b\": 2`; expected JSON, with comments if you like"
+        "/a.json:2:9: the end of the line; expected comma"
     );
-    assert!(error("{\"a\": }").starts_with("/a.json:1:7: "), "{}", error("{\"a\": }"));
+    assert!(
+        error("{\"a\": }").starts_with("/a.json:1:7: "),
+        "{}",
+        error("{\"a\": }")
+    );
     assert!(error("{'a': 1}").starts_with("/a.json:1:2: "));
     assert!(error("{a: 1}").starts_with("/a.json:1:2: "));
     assert!(error("{\"ä\": 1, x}").starts_with("/a.json:1:10: "));
+    assert_eq!(error("[1 2]"), "/a.json:1:3: `2]`; expected comma");
+    assert_eq!(
+        error("[}"),
+        "/a.json:1:2: `}`; expected JSON, with comments if you like (unexpected close brace)"
+    );
     assert!(error("{} {}").starts_with("/a.json:1:4: "));
 }
 

@@ -14,8 +14,16 @@ pub(super) fn read(
     reader: &mut Reader<'_>,
 ) -> Result<Auth, ConfigError> {
     let known: &[&str] = &[
-        "type", "token", "username", "password", "name", "value", "env", "clientId",
-        "clientSecret", "scopes",
+        "type",
+        "token",
+        "username",
+        "password",
+        "name",
+        "value",
+        "env",
+        "clientId",
+        "clientSecret",
+        "scopes",
     ];
     reader.only(block, "auth", known)?;
     let kind = reader.plain_text(block, "type")?;
@@ -46,7 +54,9 @@ pub(super) fn read(
         "env" => env(block, reader)?,
         "oauth" => Auth::OAuth {
             client_id: reader.optional_text(block, "clientId")?,
-            client_secret: reader.optional_text(block, "clientSecret")?.map(Secret::new),
+            client_secret: reader
+                .optional_text(block, "clientSecret")?
+                .map(Secret::new),
             scopes: reader.texts(block, "scopes")?.unwrap_or_default(),
         },
         _ => return Err(reader.wrong(block.get("type"), "auth.type", expected)),
@@ -114,7 +124,10 @@ fn check(auth: &Auth, reader: &mut Reader<'_>) {
         Auth::Env { variables } => {
             for (name, value) in variables {
                 if name.is_empty() || name.contains(['=', '\0']) || value.expose().contains('\0') {
-                    reader.unavailable(&format!("auth.env.{name}"), "it cannot be a variable".to_owned());
+                    reader.unavailable(
+                        &format!("auth.env.{name}"),
+                        "it cannot be a variable".to_owned(),
+                    );
                 }
             }
         }

@@ -155,7 +155,11 @@ fn preconditions(
         return Ok(BTreeMap::new());
     };
     if !matches!(node.kind, crate::files::Kind::Object(_)) {
-        return Err(reader.wrong(Some(node), "preconditions", "an object from a tool to what it wants"));
+        return Err(reader.wrong(
+            Some(node),
+            "preconditions",
+            "an object from a tool to what it wants",
+        ));
     }
     node.entries()
         .iter()
@@ -163,7 +167,12 @@ fn preconditions(
             reader.only(
                 &entry.value,
                 "mcpx.preconditions",
-                &["requiresSecret", "requiresServer", "requiresSecrets", "requiresServers"],
+                &[
+                    "requiresSecret",
+                    "requiresServer",
+                    "requiresSecrets",
+                    "requiresServers",
+                ],
             )?;
             let several = |one: &str, many: &str| -> Result<Vec<String>, ConfigError> {
                 let mut all: Vec<String> =
@@ -239,7 +248,9 @@ impl PoolBlock {
         };
         let mut block = Self {
             tools: reader.patterns(pool, "tools")?,
-            extra: reader.patterns(pool, "extraIncludeTools")?.unwrap_or_default(),
+            extra: reader
+                .patterns(pool, "extraIncludeTools")?
+                .unwrap_or_default(),
             exclude: reader.patterns(pool, "excludeTools")?.unwrap_or_default(),
             default: reader.switch(pool, "default")?,
             profiles: reader.plain_texts(pool, "profiles")?,
@@ -269,7 +280,10 @@ impl PoolBlock {
         let first = |has: fn(&Self) -> bool| blocks.iter().find(|block| has(block));
         PoolDefaults {
             tools: first(|block| block.tools.is_some()).and_then(|block| block.tools.clone()),
-            extra: blocks.iter().flat_map(|block| block.extra.clone()).collect(),
+            extra: blocks
+                .iter()
+                .flat_map(|block| block.extra.clone())
+                .collect(),
             exclude: blocks
                 .iter()
                 .flat_map(|block| block.exclude.clone())
@@ -280,8 +294,7 @@ impl PoolBlock {
             profiles: first(|block| block.profiles.is_some())
                 .and_then(|block| block.profiles.clone())
                 .unwrap_or_default(),
-            prelude: first(|block| block.prelude.is_some())
-                .and_then(|block| block.prelude.clone()),
+            prelude: first(|block| block.prelude.is_some()).and_then(|block| block.prelude.clone()),
             requires_secrets: first(|block| block.requires_secrets.is_some())
                 .and_then(|block| block.requires_secrets.clone())
                 .unwrap_or_default(),

@@ -30,7 +30,10 @@ impl Reader<'_> {
         };
         ConfigError::new(
             place,
-            format!("{found} for `{}`", untrusted_text::terminal::one_line(key, 80)),
+            format!(
+                "{found} for `{}`",
+                untrusted_text::terminal::one_line(key, 80)
+            ),
             expected,
         )
     }
@@ -65,11 +68,7 @@ impl Reader<'_> {
     }
 
     /// A text as it is written.
-    pub(super) fn plain_text(
-        &self,
-        node: &Node,
-        key: &str,
-    ) -> Result<Option<String>, ConfigError> {
+    pub(super) fn plain_text(&self, node: &Node, key: &str) -> Result<Option<String>, ConfigError> {
         match node.get(key) {
             None => Ok(None),
             Some(Node {
@@ -213,11 +212,7 @@ impl Reader<'_> {
         .ok_or_else(|| self.wrong(Some(value), key, "a whole number, not negative"))
     }
 
-    pub(super) fn duration(
-        &self,
-        node: &Node,
-        key: &str,
-    ) -> Result<Option<Duration>, ConfigError> {
+    pub(super) fn duration(&self, node: &Node, key: &str) -> Result<Option<Duration>, ConfigError> {
         let Some(value) = node.get(key) else {
             return Ok(None);
         };
@@ -259,7 +254,10 @@ impl Reader<'_> {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
         if !is_token {
             self.unavailable(key, "it is no name of a header".to_owned());
-        } else if value.bytes().any(|byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
+        } else if value
+            .bytes()
+            .any(|byte| byte < 0x20 && byte != b'\t' || byte == 0x7f)
+        {
             self.unavailable(key, "its value holds a control character".to_owned());
         }
     }

@@ -6,7 +6,11 @@ use crate::settings::kind::read_text;
 #[test]
 fn every_default_is_read_by_the_reader_of_its_kind() {
     for setting in SETTINGS {
-        assert!(read_text(setting, setting.default).is_ok(), "{}", setting.path);
+        assert!(
+            read_text(setting, setting.default).is_ok(),
+            "{}",
+            setting.path
+        );
     }
 }
 
@@ -27,7 +31,10 @@ fn no_two_settings_share_a_path_a_variable_or_a_flag() {
 fn no_path_goes_through_another_one() {
     for setting in SETTINGS {
         let below = format!("{}.", setting.path);
-        assert!(!SETTINGS.iter().any(|other| other.path.starts_with(&below)), "{below}");
+        assert!(
+            !SETTINGS.iter().any(|other| other.path.starts_with(&below)),
+            "{below}"
+        );
     }
 }
 
@@ -39,7 +46,10 @@ fn names_are_derived_from_the_path() {
     };
     assert_eq!(
         of("proto.askTTL"),
-        ("MCPX_PROTO_ASK_TTL".to_owned(), "--proto-ask-ttl".to_owned())
+        (
+            "MCPX_PROTO_ASK_TTL".to_owned(),
+            "--proto-ask-ttl".to_owned()
+        )
     );
     assert_eq!(
         of("protoMessages.listMaxAge"),
@@ -71,7 +81,12 @@ fn a_key_stands_for_its_own_row() {
 #[test]
 fn an_enum_has_choices_and_nothing_else_does() {
     for setting in SETTINGS {
-        assert_eq!(setting.kind == Kind::Enum, !setting.choices.is_empty(), "{}", setting.path);
+        assert_eq!(
+            setting.kind == Kind::Enum,
+            !setting.choices.is_empty(),
+            "{}",
+            setting.path
+        );
         for (_, meant) in setting.choice_aliases {
             assert!(setting.choices.contains(meant), "{meant}");
         }
