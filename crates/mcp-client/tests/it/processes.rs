@@ -27,10 +27,21 @@ async fn a_closed_connection_leaves_no_process_however_stubborn() {
         let mut processes = server.received().processes();
         processes.extend(server.received().grandchildren());
         assert!(processes.iter().all(|process| runs(*process)));
+        let pid = connection.pid().and_then(|pid| u32::try_from(pid).ok());
+        assert_eq!(pid, processes.first().copied());
+        assert!(!connection.is_closed());
         assert_eq!(connection.close().await, Vec::<i32>::new());
         wait_until("they ended", Duration::from_secs(10), || {
             !processes.iter().any(|process| runs(*process))
         });
+        let says_so = async {
+            while !connection.is_closed() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), says_so)
+            .await
+            .unwrap();
     }
 }
 

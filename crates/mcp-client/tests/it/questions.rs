@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{CallOptions, Cause, FailureKind, connect};
+use mcp_client::{CallOptions, Cause, Event, FailureKind, connect};
 use mcp_wire::Answer;
 use serde_json::json;
 use testkit::mcp::{Behaviour, Chaos, Question};
@@ -223,6 +223,7 @@ async fn a_question_that_cannot_be_attributed_is_refused_among_several_callers_a
         spec.single_caller = single;
         let person = Person::accepting(r#"{"ok":true}"#);
         let connection = connect(spec, Some(person.clone())).await.unwrap();
+        let mut events = connection.events();
         let (alone, given) = (options(), options());
         let slow = connection.call_tool("slow", object("{}"), &alone);
         let ask = async {
@@ -235,6 +236,14 @@ async fn a_question_that_cannot_be_attributed_is_refused_among_several_callers_a
         let (slow, _) = tokio::join!(slow, ask);
         slow.unwrap();
         assert_eq!(person.questions(), asked, "single caller: {single}");
+        let mut refused = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            if let Event::Unattributed { method } = event {
+                refused.push(method);
+            }
+        }
+        let told: &[&str] = if single { &[] } else { &["elicitation/create"] };
+        assert_eq!(refused, told);
     }
 }
 
