@@ -1,4 +1,5 @@
-//! Starts a program that lives on when this one ends: a session of its own, no terminal, output into a file.
+//! Starts a program that lives on when this one ends: a session of its own, no terminal, output into a file, and nobody's
+//! [mark](crate::mark).
 
 use std::{
     collections::BTreeMap,
@@ -39,6 +40,8 @@ impl Detached {
             .args(&self.args)
             .env_clear()
             .envs(&self.env)
+            // Whoever owns this process does not own what outlives it.
+            .env(crate::mark::VARIABLE, "")
             .current_dir(&self.cwd)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)

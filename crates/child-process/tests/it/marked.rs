@@ -211,6 +211,27 @@ async fn a_mark_goes_through_an_allowlist_but_not_over_another() {
     assert!(!printed(Program::new("/usr/bin/env").mark(inner)).await);
 }
 
+#[tokio::test]
+async fn what_is_to_live_on_is_nobodys() {
+    let dir = tempfile::tempdir().unwrap();
+    let mark = mark("lives-on");
+    let env = [
+        (child_process::mark::VARIABLE.into(), mark.as_str().into()),
+        ("PATH".into(), "/usr/bin:/bin".into()),
+    ];
+    let detached = child_process::Detached {
+        program: "sleep".into(),
+        args: vec!["1000".into()],
+        env: env.into(),
+        cwd: dir.path().to_owned(),
+    };
+    let pid = detached.start(&dir.path().join("output")).unwrap();
+    let pid = i32::try_from(pid).unwrap();
+    assert_eq!(mark.end(SHORT).unwrap().ended, []);
+    assert!(lives(pid));
+    end_own(pid);
+}
+
 const IN_A_NAMESPACE: &[&str] = &["unshare", "--pid", "--fork", "--mount-proc"];
 
 /// The id of a process that was recorded belongs to another one by now. Where ids can be chosen: in a namespace.
