@@ -1,6 +1,7 @@
 //! The smallest daemon that owns children, for tests that kill it: `child_owner STATE_DIR NONCE SAID LINE` takes hold of
 //! its children in a state directory, runs a line of shell as a server would be run, writes the guardian's process id to
 //! the file `SAID`, and waits. `child_owner guard` is its guardian.
+#![allow(clippy::disallowed_methods, reason = "the file here is the tests' own")]
 
 use std::{error::Error, fs, process::ExitCode};
 

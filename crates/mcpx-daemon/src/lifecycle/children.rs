@@ -188,7 +188,10 @@ fn end_leftover(left: Left) -> Vec<Leftover> {
         .map(|child| child.nonce.as_str())
         .collect();
     let mut leftovers: Vec<Leftover> = nonces.into_iter().map(end_marked).collect();
-    if leftovers.iter().all(|leftover| leftover.survivors.is_empty()) {
+    if leftovers
+        .iter()
+        .all(|leftover| leftover.survivors.is_empty())
+    {
         // One that cannot be removed is only looked at again.
         let _again = left.forget();
     }

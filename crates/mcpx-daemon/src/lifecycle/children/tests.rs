@@ -13,7 +13,8 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that started a browser, which left its session by a double fork and does not hear that it should end.
-const SERVER: &str = "sh -c 'trap \"\" TERM; setsid sh -c \"while :; do sleep 1; done\" & exit' & sleep 1000; :";
+const SERVER: &str =
+    "sh -c 'trap \"\" TERM; setsid sh -c \"while :; do sleep 1; done\" & exit' & sleep 1000; :";
 
 /// The example that is a daemon. Cargo builds examples with the tests of a package.
 fn owner() -> PathBuf {
@@ -59,18 +60,29 @@ fn daemon(state: &Path) -> Daemon {
         .args([state, Path::new(&nonce), &said, Path::new(SERVER)])
         .spawn()
         .unwrap();
-    wait_until("the daemon has begun", PATIENCE, || said.exists());
     let mark = Mark::new(&nonce).unwrap();
+    let mut daemon = Daemon {
+        process,
+        mark: mark.clone(),
+        guardian: 0,
+    };
+    wait_until("the daemon has begun", PATIENCE, || said.exists());
+    daemon.guardian = fs::read_to_string(&said).unwrap().parse().unwrap();
     wait_until("the browser runs", PATIENCE, || {
         let found = mark.find().unwrap();
         found.iter().any(|one| one.command == "sleep 1000")
             && found.iter().any(|one| one.command == "sleep 1")
-            && !found.iter().any(|one| one.command.contains("trap"))
+            && !found
+                .iter()
+                .any(|one| one.command.starts_with("sh -c trap"))
     });
-    Daemon {
-        process,
-        mark,
-        guardian: fs::read_to_string(&said).unwrap().parse().unwrap(),
+    daemon
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
     }
 }
 
@@ -111,7 +123,13 @@ async fn what_a_daemon_and_its_killed_guardian_left_ends_at_the_next_start() {
     let (mut dead, mut living) = (daemon(&state), daemon(&state));
     kill(dead.guardian);
     dead.kill();
-    let left: Vec<Identity> = dead.mark.find().unwrap().iter().map(|one| one.identity).collect();
+    let left: Vec<Identity> = dead
+        .mark
+        .find()
+        .unwrap()
+        .iter()
+        .map(|one| one.identity)
+        .collect();
     assert!(!left.is_empty(), "the browser is left");
     let others = living.mark.find().unwrap();
 
