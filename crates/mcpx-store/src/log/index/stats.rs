@@ -99,45 +99,46 @@ impl Index {
 
     fn calls(&self, query: &Query, limit: usize) -> rusqlite::Result<Vec<CallStats>> {
         let select = format!(
-            "SELECT COALESCE(server, ''), COALESCE(tool, ''), COALESCE(duration_ms, 0), ok = 0, ts FROM records
-             WHERE event = '{CALL}' AND {{}} ORDER BY server, tool, duration_ms"
+            "SELECT COALESCE(server, ''), COALESCE(tool, ''), COALESCE(duration_ms, 0), ok IS 0, ts FROM records
+             WHERE event = '{CALL}' AND {{}} ORDER BY 1, 2, 3"
         );
-        let calls = self.rows(&select, query, |row| {
-            Ok((
-                row.get::<_, String>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, f64>(2)?,
-                row.get::<_, Option<bool>>(3)?.unwrap_or(false),
-                row.get::<_, String>(4)?,
-            ))
-        })?;
-        let mut stats: Vec<CallStats> = calls
-            .chunk_by(|a, b| (&a.0, &a.1) == (&b.0, &b.1))
-            .map(|calls| {
-                let sorted: Vec<f64> = calls.iter().map(|call| call.2).collect();
-                let (server, tool) = calls
-                    .first()
-                    .map(|call| (call.0.clone(), call.1.clone()))
-                    .unwrap_or_default();
-                CallStats {
-                    server,
-                    tool,
-                    calls: calls.len() as u64,
-                    failed: calls.iter().filter(|call| call.3).count() as u64,
-                    total_ms: sorted.iter().sum(),
-                    p50_ms: percentile(&sorted, 50),
-                    p95_ms: percentile(&sorted, 95),
-                    p99_ms: percentile(&sorted, 99),
-                    max_ms: sorted.last().copied().unwrap_or_default(),
-                    last: calls
-                        .iter()
-                        .map(|call| &call.4)
-                        .max()
-                        .cloned()
-                        .unwrap_or_default(),
+        let condition = query.condition();
+        let sql = select.replacen("{}", &condition.sql, 1);
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query(condition.values().as_slice())?;
+        let mut stats: Vec<CallStats> = Vec::new();
+        // Of one tool at a time, the shortest first.
+        let mut durations = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (server, tool) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+            let is_same = stats
+                .last()
+                .is_some_and(|last| last.server == server && last.tool == tool);
+            if !is_same {
+                if let Some(last) = stats.last_mut() {
+                    last.set_durations(&durations);
                 }
-            })
-            .collect();
+                durations.clear();
+                stats.push(CallStats {
+                    server: server.to_owned(),
+                    tool: tool.to_owned(),
+                    ..CallStats::default()
+                });
+            }
+            let Some(current) = stats.last_mut() else {
+                continue;
+            };
+            durations.push(row.get(2)?);
+            current.calls += 1;
+            current.failed += u64::from(row.get::<_, bool>(3)?);
+            let ts = row.get_ref(4)?.as_str()?;
+            if ts > current.last.as_str() {
+                ts.clone_into(&mut current.last);
+            }
+        }
+        if let Some(last) = stats.last_mut() {
+            last.set_durations(&durations);
+        }
         stats.sort_by(|a, b| b.total_ms.total_cmp(&a.total_ms));
         stats.truncate(limit);
         Ok(stats)
@@ -290,6 +291,17 @@ impl Index {
 /// Reads a number that is not negative.
 fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(column)?.unsigned_abs())
+}
+
+impl CallStats {
+    /// Takes all durations, the shortest first.
+    fn set_durations(&mut self, sorted: &[f64]) {
+        self.total_ms = sorted.iter().sum();
+        self.p50_ms = percentile(sorted, 50);
+        self.p95_ms = percentile(sorted, 95);
+        self.p99_ms = percentile(sorted, 99);
+        self.max_ms = sorted.last().copied().unwrap_or_default();
+    }
 }
 
 /// Returns the smallest of the sorted values that `percent` of them do not exceed.
