@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::{Connection, Event};
+use mcp_client::{Connection, Event, Label};
 use tokio::{sync::broadcast, time::Instant};
 
 use super::scope::Key;
@@ -45,6 +45,14 @@ impl Link {
             Self::Real(connection) => connection.close().await,
             #[cfg(test)]
             Self::Fake(fake) => fake.close().await,
+        }
+    }
+
+    pub(super) fn label(&self) -> Label {
+        match self {
+            Self::Real(connection) => connection.label(),
+            #[cfg(test)]
+            Self::Fake(_) => super::pool::fake::failure().server,
         }
     }
 

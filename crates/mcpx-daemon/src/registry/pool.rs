@@ -256,12 +256,17 @@ impl Pool {
     /// Changes the desk, gives out what that made possible, and does it with the lock given back.
     fn change<T>(self: &Arc<Self>, change: impl FnOnce(&mut Desk, Instant) -> T) -> T {
         let now = Instant::now();
-        let (changed, acts) = {
+        let (changed, acts, is_needed_elsewhere) = {
             let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
             let changed = change(&mut desk, now);
-            (changed, desk.pump(now))
+            let acts = desk.pump(now);
+            let is_hungry = desk.cap.as_ref().is_some_and(|cap| cap.is_hungry());
+            (changed, acts, is_hungry && desk.has_spare())
         };
         self.act(acts);
+        if is_needed_elsewhere {
+            self.give_up_one();
+        }
         changed
     }
 
@@ -283,18 +288,10 @@ impl Pool {
 
     pub(super) fn give_back(self: &Arc<Self>, seq: u64, poison: Option<String>) {
         self.change(|desk, now| desk.give_back(seq, poison, now));
-        if self.hungry_cap().is_some() {
-            self.give_up_one();
-        }
     }
 
     pub(super) fn retire(self: &Arc<Self>, seq: u64, why: String) {
         self.change(|desk, _| desk.retire(seq, Ending::Poisoned { why }));
-    }
-
-    fn hungry_cap(&self) -> Option<Arc<Cap>> {
-        let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.cap.clone().filter(|cap| cap.is_hungry())
     }
 
     /// Since when an instance is unused, the longest; those that `min` keeps come after all others.

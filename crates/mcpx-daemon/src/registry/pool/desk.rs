@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_client::Failure;
+use mcp_client::{Cause, Delivery, Failure, FailureKind};
 use tokio::{
     sync::{OwnedSemaphorePermit, oneshot},
     time::Instant,
@@ -183,6 +183,11 @@ impl Desk {
             .count()
     }
 
+    /// Whether an instance may be given up for another pool: one is unused, and none is being ended already.
+    pub(super) fn has_spare(&self) -> bool {
+        self.places.iter().any(Place::is_idle) && !self.places.iter().any(Place::is_ending)
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()
     }
@@ -217,6 +222,33 @@ impl Desk {
         }
     }
 
+    /// An instance ended by itself, or its connection was lost. One that nobody had used yet counts as a failed start:
+    /// else a program that ends right after its handshake would be started again without end.
+    pub(super) fn died(&mut self, seq: u64, why: String, now: Instant) -> Vec<Act> {
+        let Some(place) = self.place(seq) else {
+            return Vec::new();
+        };
+        let Some(instance) = place.live().cloned() else {
+            return Vec::new();
+        };
+        let key = place.key.clone();
+        let mut acts = Vec::new();
+        if instance.calls() == 0 {
+            let failure = Failure {
+                server: instance.link().label(),
+                kind: FailureKind::NoAnswer {
+                    delivery: Delivery::NotSent,
+                    cause: Cause::Closed,
+                    why: format!("it ended right after its start: {why}"),
+                },
+                stderr: None,
+            };
+            acts = self.refuse_all(&key, &failure, now);
+        }
+        acts.extend(self.end(seq, Ending::Died { why }));
+        acts
+    }
+
     /// Ends an instance whether it is used or not.
     pub(super) fn end(&mut self, seq: u64, why: Ending) -> Option<Act> {
         end(self.place(seq)?, why)
@@ -241,13 +273,17 @@ impl Desk {
 
     /// A start failed: who waits for this key is told, and nothing is tried for a while.
     pub(super) fn start_failed(&mut self, seq: u64, failure: &Failure, now: Instant) -> Vec<Act> {
-        let Some(place) = self.ended(seq) else {
-            return Vec::new();
-        };
+        match self.ended(seq) {
+            Some(place) => self.refuse_all(&place.key, failure, now),
+            None => Vec::new(),
+        }
+    }
+
+    fn refuse_all(&mut self, key: &Key, failure: &Failure, now: Instant) -> Vec<Act> {
         self.backoff.failed(failure.clone(), now);
         let (told, left): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.queue)
             .into_iter()
-            .partition(|waiter| waiter.key == place.key);
+            .partition(|waiter| waiter.key == *key);
         self.queue = left;
         told.into_iter()
             .map(|waiter| {
@@ -307,6 +343,7 @@ impl Desk {
     /// Gives what there is to who waits for it.
     pub(super) fn pump(&mut self, now: Instant) -> Vec<Act> {
         let mut acts = Vec::new();
+        self.drop_what_is_gone(&mut acts, now);
         self.end_what_is_over(&mut acts);
         let mut pass = Pass {
             coming: self
@@ -425,7 +462,19 @@ impl Desk {
             })
     }
 
-    /// Ends what is gone, and what nobody may use any more.
+    /// Finds what is gone and was not told to be.
+    fn drop_what_is_gone(&mut self, acts: &mut Vec<Act>, now: Instant) {
+        let is_gone = |place: &&Place| {
+            place
+                .live()
+                .is_some_and(|instance| instance.link().is_closed())
+        };
+        while let Some(gone) = self.places.iter().find(is_gone).map(|place| place.seq) {
+            acts.extend(self.died(gone, "its connection is gone".to_owned(), now));
+        }
+    }
+
+    /// Ends what nobody may use any more.
     fn end_what_is_over(&mut self, acts: &mut Vec<Act>) {
         let wanted: HashSet<Key> = self
             .queue
@@ -434,15 +483,10 @@ impl Desk {
             .map(|waiter| waiter.key.clone())
             .collect();
         for place in &mut self.places {
-            let Some(instance) = place.live() else {
+            if !place.is_idle() {
                 continue;
-            };
-            let why = if instance.link().is_closed() {
-                let why = "its connection is gone".to_owned();
-                Some(Ending::Died { why })
-            } else if place.holders > 0 {
-                None
-            } else if let Some(why) = place.retired.clone() {
+            }
+            let why = if let Some(why) = place.retired.clone() {
                 Some(why)
             } else if place.ends_with_caller && !wanted.contains(&place.key) {
                 Some(Ending::CallerDone)

@@ -99,6 +99,8 @@ pub(crate) struct Script {
     pub(crate) end_takes: Duration,
     pub(crate) fails: bool,
     pub(crate) panics: bool,
+    /// It ends by itself as soon as it was started.
+    pub(crate) is_stillborn: bool,
 }
 
 /// Starts fake instances, and counts.
@@ -169,10 +171,11 @@ impl Starter for FakeStarter {
                 return Err(failure());
             }
             counted.1 = false;
+            let is_stillborn = fake.lock().is_stillborn;
             let link = FakeLink(Arc::new(Inner {
                 fake: Arc::clone(&fake),
                 events: broadcast::Sender::new(16),
-                closed: AtomicBool::new(false),
+                closed: AtomicBool::new(is_stillborn),
                 counted: AtomicBool::new(false),
                 users: AtomicUsize::new(0),
                 state: Mutex::default(),

@@ -261,7 +261,9 @@ async fn listen(pool: Weak<Pool>, seq: u64, mut events: broadcast::Receiver<Even
                 }
             }
         };
-        pool.end_now(seq, Ending::Died { why });
+        let acts = pool.change_only(|desk| desk.died(seq, why, Instant::now()));
+        pool.act(acts);
+        pool.change(|_, _| ());
         return;
     }
 }

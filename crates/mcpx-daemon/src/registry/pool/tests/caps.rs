@@ -66,3 +66,20 @@ async fn an_error_names_the_cap_and_nobody_gives_up_for_who_went_away() {
     two.pool.close().await;
     one.ends_clean().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_started_for_nobody_is_given_up_too() {
+    let (fake, one, two) = two_pools(1);
+    fake.lock().start_takes = Duration::from_secs(5);
+    let pool = Arc::clone(&one.pool);
+    let goes_away = tokio::spawn(async move { pool.lease(&session_key("a"), patient()).await });
+    settle().await;
+    let pool = Arc::clone(&two.pool);
+    let waits = tokio::spawn(async move { pool.lease(&session_key("a"), patient()).await });
+    settle().await;
+    goes_away.abort();
+    drop(waits.await.unwrap().unwrap());
+    assert_eq!(fake.most.load(Ordering::SeqCst), 1);
+    one.pool.close().await;
+    two.ends_clean().await;
+}

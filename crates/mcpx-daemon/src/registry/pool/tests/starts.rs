@@ -169,3 +169,30 @@ async fn a_program_starts_in_the_folder_of_its_scope() {
     );
     bench.ends_clean().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_right_after_its_start_is_not_started_without_end() {
+    let bench = Bench::new(global);
+    bench.fake.lock().is_stillborn = true;
+    let refused = bench.pool.lease(&everybody(), patient()).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("it ended right after its start"),
+        "{refused}"
+    );
+    assert_eq!(bench.fake.started(), 1);
+    let refused = bench.pool.lease(&everybody(), patient()).await;
+    assert!(
+        matches!(
+            refused,
+            Err(LeaseError::Start {
+                retry_in: Some(_),
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+    settle().await;
+    bench.ends_clean().await;
+}

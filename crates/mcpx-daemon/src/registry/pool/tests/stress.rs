@@ -31,7 +31,9 @@ struct Counts {
 
 /// 64 callers with keys of their own and shared ones; some give up, some are dropped, some panic, some poison, and
 /// instances die in the middle.
-async fn storm(bench: &Arc<Bench>, keys: usize, exclusive: bool) -> Counts {
+///
+/// Patient callers wait for as long as it takes: a lost wake-up is a test that does not end.
+async fn storm(bench: &Arc<Bench>, keys: usize, exclusive: bool, patient: bool) -> Counts {
     let counts: Arc<Counts> = Arc::default();
     let owners: Arc<Mutex<HashMap<String, String>>> = Arc::default();
     let mut callers = Vec::new();
@@ -43,7 +45,11 @@ async fn storm(bench: &Arc<Bench>, keys: usize, exclusive: bool) -> Counts {
                 let session = format!("s{}", random.usize(..keys));
                 let cancelled = CancellationToken::new();
                 let wait = Wait {
-                    queue: Duration::from_millis(random.u64(1..200)),
+                    queue: if patient {
+                        Duration::from_secs(3_600)
+                    } else {
+                        Duration::from_millis(random.u64(1..200))
+                    },
                     cancelled: cancelled.clone(),
                 };
                 let (ends_with_caller, way, pause) =
@@ -106,7 +112,7 @@ async fn storm(bench: &Arc<Bench>, keys: usize, exclusive: bool) -> Counts {
     Arc::into_inner(counts).unwrap()
 }
 
-async fn check(max: usize, keys: usize, sharing: Sharing) {
+async fn check(max: usize, keys: usize, sharing: Sharing, patient: bool) {
     let bench = Arc::new(Bench::new(|server| {
         (server.max, server.sharing) = (max, sharing);
     }));
@@ -115,7 +121,12 @@ async fn check(max: usize, keys: usize, sharing: Sharing) {
         script.start_takes = Duration::from_micros(200);
         script.end_takes = Duration::from_micros(200);
     }
-    let counts = storm(&bench, keys, sharing == Sharing::Exclusive).await;
+    let counts = tokio::time::timeout(
+        Duration::from_secs(120),
+        storm(&bench, keys, sharing == Sharing::Exclusive, patient),
+    )
+    .await
+    .expect("everybody to be served or to give up");
     assert!(bench.fake.most.load(Ordering::SeqCst) <= max);
     assert_eq!(counts.refused.load(Ordering::Relaxed), 0);
     assert!(counts.served.load(Ordering::Relaxed) > CALLERS * ROUNDS / 10);
@@ -124,17 +135,23 @@ async fn check(max: usize, keys: usize, sharing: Sharing) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn exclusive_instances_under_64_callers_are_never_shared_and_never_too_many() {
-    check(4, 12, Sharing::Exclusive).await;
+    check(4, 12, Sharing::Exclusive, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_exclusive_place_for_many_keys_serves_them_all() {
-    check(1, 5, Sharing::Exclusive).await;
+    check(1, 5, Sharing::Exclusive, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn shared_instances_under_64_callers_keep_their_keys_apart() {
-    check(3, 12, Sharing::Shared).await;
+    check(3, 12, Sharing::Shared, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn patient_callers_of_exclusive_and_shared_instances_are_all_served() {
+    check(4, 12, Sharing::Exclusive, true).await;
+    check(3, 12, Sharing::Shared, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -148,8 +165,12 @@ async fn pools_under_one_cap_never_have_more_together() {
     let pools: Vec<Arc<Bench>> = (0..3)
         .map(|_| Arc::new(Bench::with(|_| (), Arc::clone(&fake), Some(&cap))))
         .collect();
-    let storms = pools.iter().map(|bench| storm(bench, 4, false));
-    for counts in futures::future::join_all(storms).await {
+    let storms = pools.iter().map(|bench| storm(bench, 4, false, true));
+    let all = futures::future::join_all(storms);
+    let all = tokio::time::timeout(Duration::from_secs(120), all)
+        .await
+        .expect("everybody to be served or to give up");
+    for counts in all {
         assert!(counts.served.load(Ordering::Relaxed) > 0);
     }
     assert!(fake.most.load(Ordering::SeqCst) <= 3);
