@@ -7,16 +7,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_client::call::OnProgress;
+use mcp_client::call::{OnLog, OnProgress};
 use mcp_client::{Ask, CallOptions, Connection, Delivery, Failure, FailureKind};
+use mcp_wire::tool::TaskSupport;
 use mcp_wire::{Object, Outcome, Raw, Tool, method};
 use mcpx_api::Caller;
-use mcpx_config::Server;
+use mcpx_config::{Reach, Scope, Server};
 use tokio_util::sync::CancellationToken;
 
 use super::explain::Finding;
 use super::known::Spelled;
 use super::lease::Lease;
+use super::notices::{CallRecord, Notices};
 use super::pool::{LeaseError, Wait};
 use super::scope::{Scoped, key_of};
 use super::trace::Trace;
@@ -59,11 +61,14 @@ pub struct Call {
     pub ask: Option<Arc<dyn Ask>>,
     /// Told about progress.
     pub on_progress: Option<OnProgress>,
+    /// Told about log lines that are this call's beyond doubt.
+    pub on_log: Option<OnLog>,
     /// From which severity on the server may log during this call.
     pub log_level: Option<String>,
     /// Cancels it.
     pub cancelled: CancellationToken,
-    /// Whether questions and tasks come back as they are, instead of being answered and waited for.
+    /// Whether the questions of a modern server come back as they are, instead of being answered by [`Call::ask`]. A
+    /// task is waited for in any case: it may live in the instance that was leased.
     pub hand_back: bool,
     /// Instead of the server's time for a call.
     pub timeout: Option<Duration>,
@@ -97,6 +102,7 @@ impl Call {
             caller: Caller::default(),
             ask: None,
             on_progress: None,
+            on_log: None,
             log_level: None,
             cancelled: CancellationToken::new(),
             hand_back: false,
@@ -251,10 +257,17 @@ impl Registry {
     /// When there is no answer, or the answer is an error.
     pub async fn call(&self, call: Call) -> Result<Done, CallError> {
         let trace = Trace::call(&call.caller);
-        let begun = Instant::now();
-        let mut record = self.notices.call_begins(&trace, &call);
-        let ended = self.live(&call, &trace, &mut record).await;
-        self.notices.call_ended(record, &trace, begun.elapsed(), &ended);
+        let mut told = Told {
+            record: Some(self.notices.call_begins(&trace, &call)),
+            notices: &*self.notices,
+            trace: &trace,
+            begun: Instant::now(),
+        };
+        let ended = match &mut told.record {
+            Some(record) => self.live(&call, &trace, record).await,
+            None => Err(CallError::Cancelled),
+        };
+        told.end(&ended);
         ended
     }
 
@@ -262,7 +275,7 @@ impl Registry {
         &self,
         call: &Call,
         trace: &Trace,
-        record: &mut super::notices::CallRecord,
+        record: &mut CallRecord,
     ) -> Result<Done, CallError> {
         let begun = Instant::now();
         let resolved = self.resolve(call).await?;
@@ -347,7 +360,8 @@ impl Registry {
         })
     }
 
-    /// The tool that is meant. `None` when the server's tools cannot be read: then the server itself will say.
+    /// The tool that is meant. Reads the server's tools when they were never read, or when what an earlier daemon read does
+    /// not have it.
     async fn resolve_tool(
         &self,
         upstream: &Upstream,
@@ -523,7 +537,7 @@ impl Registry {
         }
     }
 
-    fn usable(&self, upstream: &Upstream) -> Result<Arc<Backing>, CallError> {
+    pub(super) fn usable(&self, upstream: &Upstream) -> Result<Arc<Backing>, CallError> {
         if let Some(reason) = upstream.server.reason() {
             let text = reason.to_string();
             let (why, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
@@ -559,6 +573,29 @@ impl Registry {
     }
 }
 
+/// Tells how a call ended, also when nobody waited for its end.
+struct Told<'a> {
+    record: Option<CallRecord>,
+    notices: &'a dyn Notices,
+    trace: &'a Trace,
+    begun: Instant,
+}
+
+impl Told<'_> {
+    fn end(&mut self, ended: &Result<Done, CallError>) {
+        if let Some(record) = self.record.take() {
+            self.notices
+                .call_ended(record, self.trace, self.begun.elapsed(), ended);
+        }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.end(&Err(CallError::Cancelled));
+    }
+}
+
 /// *Release*: the instance is free for others. Dropping the lease does it on every other way out.
 fn release(lease: Lease) {
     drop(lease);
@@ -577,6 +614,7 @@ fn options(resolved: &Resolved, call: &Call, trace: &Trace) -> CallOptions {
         label: Some(trace.id.clone()),
         cancelled: call.cancelled.clone(),
         on_progress: call.on_progress.clone(),
+        on_log: call.on_log.clone().filter(|_| logs_are_the_callers(resolved)),
         log_level: call.log_level.clone(),
         meta: call.meta.clone(),
         ask: Some(call.ask.clone().unwrap_or(nobody)),
@@ -597,8 +635,32 @@ async fn request(
     options: &CallOptions,
 ) -> Result<Outcome, Failure> {
     let mut params = resolved.params.clone();
+    let only_as_task = resolved
+        .tool
+        .as_ref()
+        .is_some_and(|tool| tool.task_support() == TaskSupport::Required);
+    if only_as_task && call.more.is_empty() {
+        let arguments = params.object("arguments").unwrap_or_default();
+        let called = connection.call_tool(&resolved.name, arguments, options);
+        return called.await.map(|result| Outcome::Complete(result.into_raw()));
+    }
     params.append(call.more.clone());
-    connection.request(resolved.method, params, options).await
+    match connection.request(resolved.method, params, options).await? {
+        Outcome::Task(task) => {
+            let seen = connection.see_task_through(task, options).await?;
+            Ok(Outcome::Complete(seen.into_raw()))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Whether a log line during a call can only be about this caller's calls: over HTTP it came on the call's own stream;
+/// a program serves one call at a time, or one caller.
+fn logs_are_the_callers(resolved: &Resolved) -> bool {
+    let server = &resolved.upstream.server;
+    matches!(server.reach, Reach::Http { .. })
+        || resolved.backing.pool.is_exclusive()
+        || server.scope != Scope::Global
 }
 
 /// Why there is no lease, as the failure of a call.
