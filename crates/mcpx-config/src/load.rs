@@ -25,6 +25,8 @@ const DEMO: &str = "demo";
 pub struct Config {
     /// The files that were read, nearest first, with their links resolved.
     pub files: Vec<PathBuf>,
+    /// The same files as they were found, with whose word each is.
+    pub sources: Vec<Found>,
     /// What tells one set of files from another: 16 hexadecimal characters; `demo` with `--demo`. It is the daemon's name.
     pub key: String,
     /// A digest of the servers' definitions, 16 hexadecimal characters: another one means that something was edited.
@@ -139,6 +141,7 @@ pub fn load(
             .iter()
             .map(|file| file.found.resolved.clone())
             .collect(),
+        sources: read.into_iter().map(|file| file.found).collect(),
         key,
         hash: merge::hash(&servers),
         servers,

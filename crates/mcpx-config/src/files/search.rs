@@ -136,6 +136,33 @@ fn users(surroundings: &Surroundings) -> Vec<Found> {
         .collect()
 }
 
+/// The person's own file, where `--persist user` and `init --global` write; `None` without a home.
+#[must_use]
+pub fn user_file(surroundings: &Surroundings) -> Option<PathBuf> {
+    let folder = surroundings
+        .variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(surroundings.home.as_ref()?.join(".config")))?;
+    Some(folder.join("mcpx/config.json"))
+}
+
+/// The project's file, where `--persist project` writes: the nearest that is there and is ours alone, otherwise
+/// `.mcpx.json` in the current folder. `.mcp.json` belongs to other hosts too and is never it.
+#[must_use]
+pub fn project_file(surroundings: &Surroundings) -> PathBuf {
+    walk(surroundings)
+        .into_iter()
+        .find(|file| {
+            file.kind == FileKind::Project
+                && file
+                    .path
+                    .file_name()
+                    .is_some_and(|name| name != ".mcp.json")
+        })
+        .map_or_else(|| surroundings.cwd.join(".mcpx.json"), |file| file.path)
+}
+
 fn listed(path: &Path) -> Vec<Found> {
     if !path.is_dir() {
         return found(path.to_owned(), parent(path), FileKind::User)

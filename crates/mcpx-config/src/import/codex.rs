@@ -126,7 +126,7 @@ fn translated(
                 notes.push("it is switched off there, and would be here".to_owned());
             }
             ("enabled_tools", toml::Value::Array(_)) => {
-                drop(block.insert("tools".to_owned(), json))
+                block.insert("tools".to_owned(), json);
             }
             ("disabled_tools", toml::Value::Array(_)) => {
                 block.insert("excludeTools".to_owned(), json);

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files are those of a temporary folder"
+)]
+
 use std::fs;
 
 use serde_json::json;
@@ -188,7 +193,7 @@ env_http_headers = { "X-B" = "B" }
         )
     );
     assert_eq!(local.notes.len(), 2, "{:?}", local.notes);
-    assert_eq!((local.line, remote.line), (3, 13));
+    assert_eq!((local.line, remote.line), (3, 14));
     assert_eq!(
         remote.entry,
         Ok(

@@ -1,3 +1,11 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files are those of a temporary folder"
+)]
+
+mod layers;
+mod trusting;
+
 use std::{fs, path::Path};
 
 use super::*;
@@ -121,152 +129,6 @@ fn of_each_name_the_nearest_entry_wins_whole() {
 }
 
 #[test]
-fn a_project_chooses_no_program_before_it_is_trusted() {
-    let place = Place::new().file(
-        "work/.mcp.json",
-        &server(r#"{"command": "${EVIL}", "env": {"K": "literal"}}"#),
-    );
-    let config = place.load();
-    assert_eq!(
-        config.servers["a"].availability,
-        Availability::Unavailable {
-            reason: Reason::Untrusted {
-                file: place.path("work/.mcp.json"),
-                line: 1
-            }
-        }
-    );
-    assert_eq!(
-        config.untrusted[0].asked,
-        Asked::Server {
-            name: "a".to_owned(),
-            launch: "${EVIL}, with the environment {\"K\":\"…\"}".to_owned()
-        }
-    );
-    assert!(place.trusting().env("EVIL", "x").load().servers["a"].is_ready());
-}
-
-#[test]
-fn a_changed_launch_asks_again_and_a_changed_description_does_not() {
-    let mut place = Place::new()
-        .file(
-            "work/.mcp.json",
-            &server(r#"{"command": "x", "mcpx": {"description": "old"}}"#),
-        )
-        .trusting();
-    place = place.file(
-        "work/.mcp.json",
-        &server(r#"{"command": "x", "mcpx": {"description": "new", "excludeTools": ["y"]}}"#),
-    );
-    assert!(place.load().servers["a"].is_ready());
-    place = place.file(
-        "work/.mcp.json",
-        &server(r#"{"command": "x", "args": ["--evil"]}"#),
-    );
-    assert!(!place.load().servers["a"].is_ready());
-}
-
-#[test]
-fn an_untrusted_entry_does_not_displace_the_persons_own() {
-    let place = Place::new()
-        .file(USER, &server(r#"{"command": "mine"}"#))
-        .file("work/.mcp.json", &server(r#"{"command": "theirs"}"#));
-    let config = place.load();
-    assert_eq!(command(&config, "a"), "mine");
-    assert!(config.servers["a"].is_ready());
-    assert_eq!(config.warnings.len(), 1, "{:?}", config.warnings);
-    assert_eq!(command(&place.trusting().load(), "a"), "theirs");
-}
-
-#[test]
-fn a_project_may_drop_a_server_and_tighten_a_setting_unasked() {
-    let place = Place::new()
-        .file(USER, &server(r#"{"command": "mine"}"#))
-        .file(
-            "work/.mcpx.json",
-            r#"{"mcpServers": {"a": {"mcpx": {"disabled": true}}},
-               "elicit": {"confirmDestructive": true},
-               "pool": {"idleTimeout": "1m", "excludeTools": ["*_delete"]}}"#,
-        );
-    let config = place.load();
-    assert!(config.servers.is_empty());
-    assert!(
-        config
-            .settings
-            .bool(settings::key::ELICIT_CONFIRM_DESTRUCTIVE)
-    );
-    assert_eq!(
-        config
-            .settings
-            .duration(settings::key::POOL_IDLE_TIMEOUT)
-            .as_secs(),
-        60
-    );
-    assert!(config.untrusted.is_empty());
-}
-
-#[test]
-fn a_project_widens_no_setting_before_it_is_trusted() {
-    let text = r#"{"daemon": {"address": "0.0.0.0"}, "transport": {"allowedOrigins": ["https://evil"]},
-        "socketPath": "/tmp/s", "autostart": {"bin": "/tmp/evil"}, "presets": {"x": ["--address=0.0.0.0"]},
-        "preset": ["x"], "elicit": {"confirmDestructive": false}, "pool": {"tools": ["*"], "default": true}}"#;
-    let place = Place::new().file("work/.mcpx.json", text);
-    let config = place.load();
-    assert!(
-        config
-            .settings
-            .all()
-            .all(|(_, resolved)| resolved.source == Source::Default)
-    );
-    let mut asked: Vec<String> = config
-        .untrusted
-        .iter()
-        .map(|one| match &one.asked {
-            Asked::Setting { path, .. } => path.clone(),
-            Asked::Server { name, .. } => name.clone(),
-        })
-        .collect();
-    asked.sort();
-    assert_eq!(
-        asked,
-        [
-            "autostart.bin",
-            "daemon.address",
-            "elicit.confirmDestructive",
-            "pool.default",
-            "pool.tools",
-            "preset",
-            "presets",
-            "socketPath",
-            "transport.allowedOrigins"
-        ]
-    );
-    let config = place.trusting().load();
-    assert_eq!(
-        config.settings.text(settings::key::DAEMON_ADDRESS),
-        "0.0.0.0"
-    );
-}
-
-#[test]
-fn what_the_person_named_is_the_persons() {
-    let mut place = Place::new()
-        .file("work/other.json", &server(r#"{"command": "x"}"#))
-        .file(
-            "work/.mcp.json",
-            r#"{"mcpServers": {"b": {"command": "y"}}}"#,
-        );
-    place.choice.config_file = Some(PathBuf::from("../other.json"));
-    let config = place.load();
-    assert!(config.servers["a"].is_ready());
-    assert_eq!(config.servers.len(), 1);
-
-    place.choice.config_file = None;
-    let by_variable = place.env("MCPX_CONFIG", "../other.json");
-    assert_eq!(by_variable.load().key, config.key);
-}
-
-#[test]
 fn a_named_file_that_is_not_there_is_an_error() {
     let mut place = Place::new();
     place.choice.config_file = Some(PathBuf::from("/nowhere.json"));
@@ -373,18 +235,6 @@ fn the_key_follows_the_files_and_the_hash_their_servers() {
     assert_eq!(again, place.load());
 }
 
-#[cfg(unix)]
-#[test]
-fn a_file_behind_two_paths_counts_once_and_stays_the_persons() {
-    let place = Place::new().file(USER, &server(r#"{"command": "x"}"#));
-    let alone = place.load();
-    std::os::unix::fs::symlink(place.path(USER), place.path("work/.mcp.json")).unwrap();
-    let config = place.load();
-    assert_eq!(config.files.len(), 1);
-    assert_eq!(config.key, alone.key);
-    assert!(config.servers["a"].is_ready());
-}
-
 #[test]
 fn the_demo_needs_no_file() {
     let mut place = Place::new().file(USER, "broken");
@@ -394,119 +244,6 @@ fn the_demo_needs_no_file() {
     assert!(config.files.is_empty());
     assert!(config.servers["demo"].is_ready());
     assert_eq!(command(&config, "demo"), "/bin/mcpx");
-}
-
-#[test]
-fn flag_beats_preset_beats_variable_beats_near_file_beats_far_file() {
-    let place = Place::new()
-        .file(USER, "{\"pool\": {\"max\": 1},\n\"presets\": {\"p\": [\"--pool-max=4\", \"--json\", \"--unknown\"]}}")
-        .file("work/.mcpx.json", r#"{"pool": {"max": 2}}"#)
-        .env("MCPX_POOL_MAX", "3");
-    let max = |place: &Place| place.load().settings.int(settings::key::POOL_MAX);
-    assert_eq!(max(&place), 3);
-    let place = place.env("MCPX_PRESET", "p");
-    assert_eq!(max(&place), 4);
-    assert!(place.load().settings.bool(settings::key::OUTPUT_JSON));
-    assert_eq!(place.load().warnings.len(), 1);
-    let place = place.flag("pool.max", "5").flag("pool.max", "6");
-    let config = place.load();
-    let resolved = config.settings.get("pool.max").unwrap();
-    assert_eq!(resolved.value.to_string(), "6");
-    let history: Vec<String> = resolved
-        .shadowed
-        .iter()
-        .map(|shadowed| format!("{} {}", shadowed.value, shadowed.source))
-        .collect();
-    assert_eq!(
-        history,
-        [
-            "5 --pool-max".to_owned(),
-            "4 preset:p".to_owned(),
-            "3 MCPX_POOL_MAX".to_owned(),
-            format!("2 {}:1", place.path("work/.mcpx.json").display()),
-            format!("1 {}:1", place.path(USER).display()),
-            "4 default".to_owned()
-        ]
-    );
-}
-
-#[test]
-fn the_pool_fills_what_a_server_leaves_open() {
-    let text = r#"{"pool": {"scope": "session", "max": 7, "idleTimeout": "1m30s", "tools": ["get_*"], "extraIncludeTools": ["put"], "default": false, "profiles": ["web"]},
-        "mcpServers": {"a": {"command": "x"}, "b": {"command": "y", "mcpx": {"scope": "global", "max": 3, "idleTimeout": "0", "tools": ["x"], "default": true}}}}"#;
-    let config = Place::new().file(USER, text).load();
-    let (a, b) = (&config.servers["a"], &config.servers["b"]);
-    assert_eq!(
-        (a.scope, a.max, a.idle_timeout.as_secs()),
-        (Scope::Session, 7, 90)
-    );
-    assert_eq!(
-        (b.scope, b.max, b.idle_timeout.as_secs()),
-        (Scope::Global, 1, 0)
-    );
-    assert!(a.tools.admits("get_x") && a.tools.admits("put") && !a.tools.admits("x"));
-    assert!(b.tools.admits("x") && b.tools.admits("put") && !b.tools.admits("get_x"));
-    assert!(!a.default && b.default);
-    let web = crate::Profiles {
-        names: vec!["web".to_owned()],
-        ..crate::Profiles::default()
-    };
-    assert!(web.admits(a) && web.admits(b));
-    assert!(!crate::Profiles::default().admits(a));
-}
-
-#[test]
-fn two_spellings_of_one_variable_are_an_error() {
-    let place = Place::new()
-        .env("MCPX_LOG_LEVEL", "debug")
-        .env("MCPX_LOGGING_LEVEL", "info");
-    assert_eq!(
-        place.error(),
-        "the variable `MCPX_LOG_LEVEL`: `MCPX_LOGGING_LEVEL` is set too, and both are `logging.level`; expected one of the two"
-    );
-}
-
-#[test]
-fn a_misspelt_variable_is_a_warning_and_a_foreign_one_is_not() {
-    let place = Place::new()
-        .env("MCPX_POOL_MAXX", "3")
-        .env("MCPX_SESSION_ID", "s");
-    let warnings: Vec<String> = place
-        .load()
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(
-        warnings,
-        ["the variable `MCPX_POOL_MAXX`: sets nothing; did you mean `MCPX_POOL_MAX`?"]
-    );
-}
-
-#[test]
-fn unknown_keys_are_recorded_and_refused_only_when_asked() {
-    let text = r#"{"pol": {"max": 1}, "pool": {"maxx": 2}, "mcpServers": {"a": {"command": "x", "alwaysAllow": []}}}"#;
-    let place = Place::new().file(USER, text);
-    let unknown: Vec<String> = place
-        .load()
-        .unknown_keys
-        .iter()
-        .map(|warning| warning.message.clone())
-        .collect();
-    assert_eq!(
-        unknown,
-        [
-            "`pol` means nothing here",
-            "`pool.maxx` means nothing here; did you mean `pool.max`?",
-            "`alwaysAllow` of the server `a` means nothing here"
-        ]
-    );
-    assert!(
-        place
-            .flag("plumbing.strictUnknownKeys", "true")
-            .try_load()
-            .is_err()
-    );
 }
 
 #[test]

@@ -79,3 +79,23 @@ pub fn markdown() -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_a_row_of_seven_cells_for_each_setting() {
+        let page = markdown();
+        let lines: Vec<&str> = page.lines().collect();
+        assert_eq!(lines.len(), SETTINGS.len() + 2);
+        assert!(lines.iter().all(|line| line.matches('|').count() == 8));
+        let line = lines.iter().find(|line| line.contains("`search.limit`"));
+        assert_eq!(
+            line.copied(),
+            Some(
+                "| `search.limit` | int | `20` | call, hot | `--search-limit` `--limit` `--n` `-n` | `MCPX_SEARCH_LIMIT` | results of a search |"
+            )
+        );
+    }
+}

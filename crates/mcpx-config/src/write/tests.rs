@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files are those of a temporary folder"
+)]
+
 use std::fs;
 
 use proptest::prelude::*;

@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files are those of a temporary folder"
+)]
+
 use std::{collections::BTreeMap, fs};
 
 use super::*;
@@ -106,4 +111,19 @@ fn relative_paths_in_a_file_are_those_of_its_level() {
     let (_folder, root) = place(&["home/work/.mcpx/config.json"]);
     let found = search(&surroundings(&root, "home/work"), &Where::default()).unwrap();
     assert_eq!(found[0].folder, root.join("home/work"));
+}
+
+#[test]
+fn what_is_written_goes_to_a_file_of_ours() {
+    let (_folder, root) = place(&["home/work/.mcp.json", "home/.mcpx.json"]);
+    let mut here = surroundings(&root, "home/work/deep");
+    assert_eq!(project_file(&here), root.join("home/work/deep/.mcpx.json"));
+    fs::write(root.join("home/work/.mcpx.json"), "{}").unwrap();
+    assert_eq!(project_file(&here), root.join("home/work/.mcpx.json"));
+    assert_eq!(
+        user_file(&here),
+        Some(root.join("home/.config/mcpx/config.json"))
+    );
+    here.home = None;
+    assert_eq!(user_file(&here), None);
 }
