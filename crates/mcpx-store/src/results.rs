@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Clock, StateDir, StoreError, random,
-    state_dir::{entries, private_dir, remove, replace},
+    state_dir::{entries, private_dir, remove, replace_unsynced},
 };
 
 mod piece;
@@ -192,7 +192,7 @@ impl Results {
         let path = self.folder.join(&handle.id);
         let head = serde_json::to_vec(&handle)
             .map_err(|error| StoreError::io("write", &path, error.into()))?;
-        replace(&path, &[&head, b"\n", bytes])?;
+        replace_unsynced(&path, &[&head, b"\n", bytes])?;
         Ok(handle)
     }
 

@@ -271,8 +271,22 @@ pub(crate) fn age(path: &Path, now: jiff::Timestamp) -> Option<Duration> {
     Some(Duration::try_from(now.duration_since(modified)).unwrap_or_default())
 }
 
-/// Replaces a file whole, by a rename. Its folder is made where there is none.
+/// Replaces a file whole, by a rename, so that it also survives a power cut. Its folder is made where there is none.
 pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
+    // A rename that survives a power cut while the content does not would leave an empty file.
+    replace_then(path, parts, File::sync_data)
+}
+
+/// As [`replace`], for what a power cut may take away: does not wait for the disk.
+pub(crate) fn replace_unsynced(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
+    replace_then(path, parts, |_| Ok(()))
+}
+
+fn replace_then(
+    path: &Path,
+    parts: &[&[u8]],
+    finish: impl FnOnce(&File) -> io::Result<()>,
+) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_dir(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -281,8 +295,7 @@ pub(crate) fn replace(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
         for part in parts {
             file.write_all(part)?;
         }
-        // A rename that survives a power cut while the content does not would leave an empty file.
-        file.sync_data()
+        finish(&file)
     });
     let done = written.and_then(|()| fs::rename(&temporary, path));
     if done.is_err() {
