@@ -9,6 +9,65 @@ use tokio::sync::broadcast;
 /// How many events wait for one listener.
 const ROOM: usize = 256;
 
+/// The kinds of events.
+pub mod kind {
+    /// An instance is ready: `{instance, key, pid?, protocol, readyMs, trace}`.
+    pub const SERVER_START: &str = "server.start";
+    /// An instance ends: `{instance, reason, why, calls, uptimeSec, trace}`.
+    pub const SERVER_STOP: &str = "server.stop";
+    /// A server did not start: `{error}`.
+    pub const SERVER_FAILED: &str = "server.failed";
+    /// Something that its owner should see: `{text}`.
+    pub const SERVER_WARNING: &str = "server.warning";
+    /// A server logged something that belongs to no call: `{instance, level, logger?, data}`.
+    pub const SERVER_LOG: &str = "server.log";
+    /// A server says that its tools changed: `{instance}`. They are read again; [`CATALOG_READ`] follows.
+    pub const TOOLS_CHANGED: &str = "tools.changed";
+    /// The same of its prompts.
+    pub const PROMPTS_CHANGED: &str = "prompts.changed";
+    /// The same of its resources.
+    pub const RESOURCES_CHANGED: &str = "resources.changed";
+    /// A subscribed resource changed: `{instance, uri}`.
+    pub const RESOURCE_UPDATED: &str = "resource.updated";
+    /// A server's lists were read, the first time or again: `{changes}`. From now on they can be searched and called.
+    pub const CATALOG_READ: &str = "catalog.read";
+    /// A tool is not what it was: `{tool, kind, field?, what}`.
+    pub const CATALOG_CHANGED: &str = "catalog.changed";
+    /// A call begins: `{trace, tool}`, the tool as it was spelled.
+    pub const CALL_STARTED: &str = "call.started";
+    /// A call ended: `{trace, tool?, instance?, ok, durationMs, code?}`.
+    pub const CALL_ENDED: &str = "call.ended";
+    /// A task changed: `{id, state}`.
+    pub const TASK_UPDATED: &str = "task.updated";
+    /// A configuration was taken up: `{added, removed, changed}`.
+    pub const CONFIG_CHANGED: &str = "config.changed";
+    /// The files cannot be taken up, the configuration from before stays: `{error}`.
+    pub const CONFIG_BROKEN: &str = "config.broken";
+    /// The daemon ends: `{restart}`.
+    pub const DAEMON_STOP: &str = "daemon.stop";
+
+    /// All of them.
+    pub const ALL: &[&str] = &[
+        SERVER_START,
+        SERVER_STOP,
+        SERVER_FAILED,
+        SERVER_WARNING,
+        SERVER_LOG,
+        TOOLS_CHANGED,
+        PROMPTS_CHANGED,
+        RESOURCES_CHANGED,
+        RESOURCE_UPDATED,
+        CATALOG_READ,
+        CATALOG_CHANGED,
+        CALL_STARTED,
+        CALL_ENDED,
+        TASK_UPDATED,
+        CONFIG_CHANGED,
+        CONFIG_BROKEN,
+        DAEMON_STOP,
+    ];
+}
+
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Clock;
 use crate::events::Events;
+use crate::front::Fronts;
 use crate::registry::Registry;
 use crate::running_tasks::RunningTasks;
 
@@ -33,6 +34,17 @@ pub struct Identity {
     pub socket: PathBuf,
     /// Its TCP endpoint, `http://127.0.0.1:PORT`, when it has one.
     pub endpoint: Option<String>,
+}
+
+impl Identity {
+    /// The span of its life in the log: `dmn-` and 16 hexadecimal digits. Tells nothing of the nonce.
+    #[must_use]
+    pub fn span(&self) -> String {
+        use sha2::{Digest as _, Sha256};
+        let digest = Sha256::digest(format!("span of {}", self.nonce).as_bytes());
+        let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("dmn-{hex}")
+    }
 }
 
 /// Everything that lives as long as the daemon.
@@ -57,12 +69,18 @@ pub struct Hub {
     pub results: Results,
     /// Calls that run as tasks.
     pub tasks: RunningTasks,
+    /// The MCP server.
+    pub fronts: Fronts,
     /// When somebody last asked something, and how much is open.
     pub activity: Activity,
     /// Cancelled when the daemon ends.
     pub stopping: CancellationToken,
     /// Set when it is to begin anew after its end.
     pub restarting: std::sync::atomic::AtomicBool,
+    /// Set as soon as it is to end: what runs may end, nothing new begins.
+    pub(crate) draining: std::sync::atomic::AtomicBool,
+    /// What the configuration files looked like when they were looked at last.
+    pub(crate) look: Mutex<crate::lifecycle::watching::Look>,
     /// One reload at a time.
     pub(crate) reloading: tokio::sync::Mutex<()>,
     /// Tells the time.
@@ -111,9 +129,12 @@ impl Hub {
             events: parts.events,
             results: parts.results,
             tasks: parts.tasks,
+            fronts: Fronts::default(),
             activity: Activity::new(),
             stopping: CancellationToken::new(),
             restarting: std::sync::atomic::AtomicBool::new(false),
+            draining: std::sync::atomic::AtomicBool::new(false),
+            look: Mutex::default(),
             reloading: tokio::sync::Mutex::new(()),
             clock: parts.clock,
         })
@@ -152,6 +173,12 @@ impl Hub {
             .config_error
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    /// Whether it is to end: nothing new begins.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.draining.load(std::sync::atomic::Ordering::SeqCst) || self.stopping.is_cancelled()
     }
 
     /// The time.

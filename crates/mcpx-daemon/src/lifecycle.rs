@@ -2,7 +2,9 @@
 
 pub mod children;
 pub mod election;
+pub(crate) mod ending;
 pub mod guard;
+pub mod reading;
 pub mod reload;
 pub mod start;
 pub mod watching;

@@ -8,13 +8,17 @@ pub mod log;
 pub mod refused;
 pub mod servers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp_wire::{Object, Raw};
 use mcpx_api::{ApiError, Caller, Op, Operation, Params};
+use mcpx_config::Settings;
 
 use crate::events::Subscription;
 use crate::hub::Hub;
+use crate::lifecycle::ending;
+use crate::lifecycle::watching::look;
 
 /// What an operation answers.
 pub enum Reply {
@@ -64,6 +68,23 @@ impl Reply {
     }
 }
 
+/// The settings that hold for a caller: the daemon's, with what the caller sent along on top. What cannot be read of that
+/// is passed over.
+fn settings_of(hub: &Hub, caller: &Caller) -> Settings {
+    let settings = hub.settings();
+    let sent: Option<BTreeMap<String, String>> = caller
+        .settings
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok());
+    match sent {
+        None => settings,
+        Some(sent) => settings.for_call(
+            sent.iter()
+                .map(|(path, text)| (path.as_str(), text.as_str())),
+        ),
+    }
+}
+
 /// Does an operation.
 ///
 /// # Errors
@@ -74,6 +95,10 @@ pub async fn perform(
     caller: Caller,
     params: Params,
 ) -> Result<Reply, ApiError> {
+    ending::admit(hub, operation.id)?;
+    if !matches!(operation.id, Op::Health | Op::Events) {
+        look(hub).await;
+    }
     match operation.id {
         Op::Health => Ok(daemon::health(hub)),
         Op::Status => daemon::status(hub, &params),
@@ -118,8 +143,8 @@ pub async fn perform(
         Op::SettingsGet => servers::settings_get(hub, &params),
         Op::SettingsSet => servers::settings_set(hub, &params).await,
         Op::SettingsUnset => servers::settings_unset(hub, &params).await,
-        Op::LogQuery => log::query(hub, &params).await,
+        Op::LogQuery => log::query(hub, &caller, &params).await,
         Op::LogRecord => log::record(hub, &caller, &params),
-        Op::StatsQuery => log::stats(hub, &params).await,
+        Op::StatsQuery => log::stats(hub, &caller, &params).await,
     }
 }

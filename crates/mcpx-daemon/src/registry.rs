@@ -17,6 +17,7 @@ pub mod scope;
 pub mod trace;
 pub mod upstream;
 pub mod views;
+pub mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -28,7 +29,7 @@ use mcpx_config::{Config, Reach, Server};
 use self::catalogue::Catalogue;
 use self::launch::Launch;
 use self::notices::Notices;
-use self::pool::{Pool, PoolWatch};
+use self::pool::{Cap, Pool, PoolWatch};
 use self::upstream::{Backing, Upstream};
 use self::views::Views;
 use crate::Clock;
@@ -59,6 +60,8 @@ pub struct Registry {
     limits: RwLock<RegistryLimits>,
     pub(crate) catalogue: Catalogue,
     launch: Arc<dyn Launch>,
+    /// The most instances of all servers together; none when there is no such limit.
+    cap: Option<Arc<Cap>>,
     watch: Arc<dyn PoolWatch>,
     pub(crate) notices: Arc<dyn Notices>,
     pub(crate) clock: Clock,
@@ -93,10 +96,18 @@ impl Registry {
             limits: RwLock::default(),
             catalogue,
             launch,
+            cap: None,
             watch,
             notices,
             clock,
         }
+    }
+
+    /// With at most so many instances of all servers together; 0: no limit.
+    #[must_use]
+    pub fn capped(mut self, max: usize) -> Self {
+        self.cap = Some(Cap::new(max));
+        self
     }
 
     /// The servers as they are now.
@@ -185,11 +196,15 @@ impl Registry {
     }
 
     fn back(&self, server: &Server) -> Arc<Backing> {
-        let pool = Pool::new(
+        let (server_of_pool, launch, watch) = (
             Arc::new(server.clone()),
             Arc::clone(&self.launch),
             Arc::clone(&self.watch),
         );
+        let pool = match &self.cap {
+            Some(cap) => Pool::capped(server_of_pool, launch, watch, cap),
+            None => Pool::new(server_of_pool, launch, watch),
+        };
         let backing = Backing::new(&server.name, pool);
         if let Some(known) = self.catalogue.cached(server) {
             backing.learn(known);

@@ -133,6 +133,10 @@ impl RunningTasks {
             }
         }
         task.updated = hub.now();
+        // Marked as interrupted meanwhile: what the end of the daemon made of the call says nothing of its outcome.
+        if !self.lock().contains_key(&task.id) {
+            return;
+        }
         // A result that cannot be kept is told by the next reading of the task, which finds it as interrupted.
         let kept = self.store.put(&task);
         self.lock().remove(&task.id);
@@ -226,6 +230,22 @@ impl RunningTasks {
         let keep = hub.settings().duration(key::TASKS_TTL);
         let keep = jiff::SignedDuration::try_from(keep).unwrap_or(jiff::SignedDuration::MAX);
         self.store.sweep(hub.now(), keep)
+    }
+
+    /// Marks what runs as interrupted: the daemon ends, and what becomes of it is unknown.
+    pub fn interrupt(&self, hub: &Hub) {
+        let running: Vec<String> = self.lock().drain().map(|(id, _)| id).collect();
+        if running.is_empty() {
+            return;
+        }
+        let marked = self.store.recover(hub.now()).unwrap_or_default();
+        for task in marked {
+            let data = Object::new()
+                .with("id", task.id.as_str())
+                .with("state", Raw::of(&task.state));
+            hub.events
+                .publish("task.updated", Some(&task.server), Some(&task.owner), data);
+        }
     }
 
     /// How many run.

@@ -2,22 +2,23 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcpx_config::settings::key;
 use mcpx_config::{Choice, ConfigError, Surroundings, load};
 use mcpx_store::daemons::{DaemonRecord, Daemons, nonce};
 use mcpx_store::eras::Eras;
-use mcpx_store::log::{Log, LogOptions};
+use mcpx_store::log::Log;
 use mcpx_store::results::{ResultLimits, Results};
 use mcpx_store::tasks::Tasks;
 use mcpx_store::trust::TrustFile;
 use mcpx_store::{StateDir, StoreError};
 use tokio::net::TcpListener;
-use untrusted_text::redact::Redactor;
 
+use super::children::{Begun, Children, ChildrenError};
 use super::election::{ElectionError, elect, remove, socket_path};
-use super::watching::watch;
+use super::guard::{self, GuardCommand};
+use super::{ending, reading, watching};
 use crate::Clock;
 use crate::events::Events;
 use crate::hub::{Hub, Identity, Parts};
@@ -29,7 +30,10 @@ use crate::registry::{Registry, RegistryLimits};
 use crate::routes::access::Access;
 use crate::routes::serve::serve;
 use crate::running_tasks::RunningTasks;
-use crate::telling::Telling;
+use crate::telling::{Telling, daemon as told};
+
+/// How often it is looked whether the guardian is still there.
+const GUARD: Duration = Duration::from_secs(30);
 
 /// What a daemon is started with.
 pub struct Start {
@@ -59,6 +63,9 @@ pub enum StartError {
     /// The state folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The servers it would start could not be held.
+    #[error(transparent)]
+    Children(#[from] ChildrenError),
     /// The port cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Port {
@@ -124,7 +131,17 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
         socket: socket.clone(),
         endpoint: endpoint.clone(),
     };
-    let hub = build(&start, &state, config, identity)?;
+    let begun = Children::begin(
+        state.clone(),
+        run_nonce.clone(),
+        GuardCommand {
+            program: start.surroundings.exe.clone(),
+            args: vec![guard::WORD.into()],
+        },
+        (start.clock)(),
+    )
+    .await?;
+    let hub = build(&start, &state, config, identity, &token, &begun)?;
     let record = DaemonRecord {
         key: hub.identity.key.clone(),
         pid: std::process::id(),
@@ -140,27 +157,107 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
     };
     let daemons = Daemons::new(&state);
     daemons.write(&record)?;
+    watching::remember(&hub);
     set_limits(&hub);
+    told::started(&hub);
+    tell_leftovers(&hub, &begun);
     hub.registry.apply(&hub.config()).await;
     let access = Access::new(
         &token,
         Vec::new(),
         settings.list(key::TRANSPORT_ALLOWED_ORIGINS).to_vec(),
     );
-    tokio::spawn(watch(Arc::clone(&hub)));
-    serve(&hub, elected.listener, Some((tcp, access))).await;
+    let children = begun.children;
+    let by_itself = [
+        tokio::spawn(watching::watch(Arc::clone(&hub))),
+        tokio::spawn(reading::warm(Arc::clone(&hub))),
+        tokio::spawn(reading::follow(Arc::clone(&hub))),
+        tokio::spawn(signals(Arc::clone(&hub))),
+    ];
+    tokio::select! {
+        () = serve(&hub, elected.listener, Some((tcp, access))) => {}
+        () = keep_guarded(&hub, &children) => {}
+    }
+    for task in by_itself {
+        task.abort();
+    }
+    let restarting = hub.restarting.load(std::sync::atomic::Ordering::SeqCst);
+    told::stopped(&hub, restarting);
+    // Before the servers end: what they say at their end is no news of them.
     hub.registry.catalogue.save(hub.now());
+    hub.tasks.interrupt(&hub);
     hub.registry.close().await;
+    let survivors = children.end().await;
+    if !survivors.is_empty() {
+        let text = format!("{} processes of its servers could not be ended", survivors.len());
+        told::warned(&hub, "daemon.survivors", text);
+    }
     let _gone = remove(&socket);
     let _gone = daemons.remove_if(&record.key, record.pid, &record.nonce);
-    let _written = hub.log.flush(std::time::Duration::from_secs(2));
-    Ok(
-        if hub.restarting.load(std::sync::atomic::Ordering::SeqCst) {
-            Ended::Restart
-        } else {
-            Ended::Over
-        },
-    )
+    let _written = hub.log.flush(Duration::from_secs(2));
+    Ok(if restarting {
+        Ended::Restart
+    } else {
+        Ended::Over
+    })
+}
+
+/// Sees to it that the guardian is there, for ever.
+async fn keep_guarded(hub: &Hub, children: &Children) {
+    loop {
+        tokio::time::sleep(GUARD).await;
+        match children.watch().await {
+            Ok(false) => {}
+            Ok(true) => told::warned(
+                hub,
+                "daemon.guardian",
+                "the guardian was gone, and another one was started".to_owned(),
+            ),
+            Err(error) => told::warned(hub, "daemon.guardian", error.to_string()),
+        }
+    }
+}
+
+/// What the system asks: SIGHUP reads the configuration again, SIGTERM and SIGINT end the daemon, a second one at once.
+async fn signals(hub: Arc<Hub>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut hangup), Ok(mut terminate), Ok(mut interrupt)) = (
+        signal(SignalKind::hangup()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
+        told::warned(&hub, "daemon.signals", "signals cannot be heard".to_owned());
+        return;
+    };
+    loop {
+        tokio::select! {
+            _ = hangup.recv() => {
+                // Why it failed is in the status and in the log.
+                let _kept = super::reload::reload(&hub).await;
+            }
+            _ = terminate.recv() => ending::begin(&hub, false),
+            _ = interrupt.recv() => ending::begin(&hub, false),
+        }
+    }
+}
+
+/// What was found of daemons that ended without order, and what this one cannot do.
+fn tell_leftovers(hub: &Hub, begun: &Begun) {
+    if let Some(error) = &begun.unguarded {
+        let text = format!("if this daemon is killed, its servers stay until the next one starts: {error}");
+        told::warned(hub, "daemon.guardian", text);
+    }
+    for leftover in &begun.leftovers {
+        let text = match &leftover.problem {
+            Some(problem) => format!("what a daemon that was killed left cannot be found: {problem}"),
+            None => format!(
+                "a daemon that was killed had left {} processes, {} of them could not be ended",
+                leftover.ended.len() + leftover.survivors.len(),
+                leftover.survivors.len()
+            ),
+        };
+        told::warned(hub, "daemon.leftovers", text);
+    }
 }
 
 fn build(
@@ -168,14 +265,16 @@ fn build(
     state: &StateDir,
     config: Arc<mcpx_config::Config>,
     identity: Identity,
+    token: &str,
+    begun: &Begun,
 ) -> Result<Arc<Hub>, StartError> {
     let settings = config.settings.clone();
     let clock = start.clock.clone();
-    let log = Log::open(state, LogOptions::default(), clock.clone());
-    let events = Arc::new(Events::new(
-        usize::try_from(settings.int(key::EVENTS_HISTORY)).unwrap_or(1_024),
-    ));
-    let telling = Arc::new(Telling::new(log.clone(), Arc::clone(&events)));
+    let options = told::log_options(&config, token);
+    let redactor = options.redactor.clone();
+    let log = Log::open(state, options, clock.clone());
+    let events = Arc::new(Events::new(settings.int(key::EVENTS_HISTORY)));
+    let telling = Arc::new(Telling::new(log.clone(), Arc::clone(&events)).under(identity.span()));
     let catalogue = Catalogue::open(state, &config.hash);
     let launch = RealLaunch {
         client: mcp_wire::Implementation::new("mcpx", &start.version),
@@ -185,7 +284,7 @@ fn build(
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        mark: None,
+        mark: Some(begun.children.mark()),
         ask: Some(Arc::new(WhoeverCalls)),
         eras: Arc::new(KeptEras::read(Eras::new(state), clock.clone())),
         sign_in: None,
@@ -198,11 +297,12 @@ fn build(
         telling,
         catalogue,
         clock.clone(),
-    );
-    let results = Results::open(state, ResultLimits::default(), clock.clone())?;
-    let tasks = Tasks::open(state, &config.key, Redactor::default())?;
-    let (tasks, _interrupted, _problem) = RunningTasks::open(tasks, clock());
-    Ok(Hub::new(Parts {
+    )
+    .capped(settings.int(key::POOL_GLOBAL_MAX));
+    let results = Results::open(state, result_limits(&settings), clock.clone())?;
+    let tasks = Tasks::open(state, &config.key, redactor)?;
+    let (tasks, interrupted, problem) = RunningTasks::open(tasks, clock());
+    let hub = Hub::new(Parts {
         identity,
         surroundings: start.surroundings.clone(),
         choice: start.choice.clone(),
@@ -214,7 +314,29 @@ fn build(
         results,
         tasks,
         clock,
-    }))
+    });
+    for task in interrupted {
+        let text = format!(
+            "the task {} of {}.{} was interrupted when the daemon before this one ended: its outcome is unknown",
+            task.id, task.server, task.tool
+        );
+        told::warned(&hub, "task.interrupted", text);
+    }
+    if let Some(problem) = problem {
+        told::warned(&hub, "task.problem", problem);
+    }
+    for problem in hub.registry.catalogue.problems() {
+        told::warned(&hub, "catalog.problem", problem);
+    }
+    Ok(hub)
+}
+
+fn result_limits(settings: &mcpx_config::Settings) -> ResultLimits {
+    ResultLimits {
+        max_bytes: settings.bytes(key::RESULTS_QUOTA),
+        max_age: jiff::SignedDuration::try_from(settings.duration(key::RESULTS_KEEP))
+            .unwrap_or(jiff::SignedDuration::MAX),
+    }
 }
 
 /// Gives the registry the waits that the settings say.
@@ -222,6 +344,6 @@ pub(crate) fn set_limits(hub: &Hub) {
     let settings = hub.settings();
     hub.registry.set_limits(RegistryLimits {
         queue: settings.duration(key::POOL_QUEUE_TIMEOUT),
-        list: settings.duration(key::POOL_CALL_TIMEOUT).max(std::time::Duration::from_secs(10)),
+        list: settings.duration(key::POOL_CALL_TIMEOUT).max(Duration::from_secs(10)),
     });
 }

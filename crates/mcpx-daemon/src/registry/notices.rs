@@ -34,6 +34,12 @@ pub trait Notices: Send + Sync {
 
     /// A caller could not be told apart as the scope wants, and got an instance of its own.
     fn degraded(&self, server: &str, degraded: &Degraded);
+
+    /// How long nothing was heard of a session; `None` for one that was never heard of.
+    fn silent_for(&self, session: &str) -> Option<Duration> {
+        let _unknown = session;
+        None
+    }
 }
 
 /// What is written down of a call while it lives.

@@ -1,0 +1,173 @@
+//! Reading the servers' tools in the background: after the start, and again when a server says that they changed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use mcpx_config::settings::key;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::events::kind;
+use crate::hub::Hub;
+use crate::registry::upstream::{Backing, Upstream};
+
+/// How long after the start nothing is read: whoever started the daemon asks first.
+const SETTLE: Duration = Duration::from_secs(1);
+/// How many servers are read at the same time.
+const AT_ONCE: usize = 4;
+/// How long changes that come together are gathered.
+const GATHER: Duration = Duration::from_millis(200);
+/// The longest pause between two readings of a server that says all the time that it changed.
+const MOST: Duration = Duration::from_secs(60);
+
+/// Reads the servers of which nothing is known, those that an earlier daemon read left out; at most for
+/// `daemon.warmTimeout`. A server whose instances belong to callers gets one for the reading alone.
+pub async fn warm(hub: Arc<Hub>) {
+    let settings = hub.settings();
+    if !settings.bool(key::DAEMON_WARM) {
+        return;
+    }
+    tokio::select! {
+        () = tokio::time::sleep(SETTLE) => {}
+        () = hub.stopping.cancelled() => return,
+    }
+    let unread: Vec<(Arc<Upstream>, Arc<Backing>)> = by_backing(&hub)
+        .into_iter()
+        .filter(|(_, backing)| backing.known().is_none() && backing.failure().is_none())
+        .collect();
+    let reading = futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
+        let hub = Arc::clone(&hub);
+        async move {
+            // Why it failed is in the status, and the start that failed in the log.
+            let _read = hub.registry.read(&upstream, &backing, false).await;
+        }
+    });
+    tokio::select! {
+        _late = tokio::time::timeout(settings.duration(key::DAEMON_WARM_TIMEOUT), reading) => {}
+        () = hub.stopping.cancelled() => {}
+    }
+}
+
+/// Each thing that stands behind servers once, with the server whose definition starts it.
+fn by_backing(hub: &Hub) -> Vec<(Arc<Upstream>, Arc<Backing>)> {
+    let views = hub.registry.views();
+    hub.registry
+        .backings()
+        .into_iter()
+        .filter_map(|backing| {
+            let upstream = views.by_name.get(&backing.name)?;
+            Some((Arc::clone(upstream), backing))
+        })
+        .collect()
+}
+
+/// Reads a server again when it says that its lists changed. Runs until the daemon ends.
+pub async fn follow(hub: Arc<Hub>) {
+    let mut events = hub.events.subscribe(None).live;
+    let mut paces: HashMap<String, Pace> = HashMap::new();
+    let mut due: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let wait = due
+            .iter()
+            .map(|server| paces.entry(server.clone()).or_default().wait())
+            .min();
+        let pause = async {
+            match wait {
+                Some(wait) => tokio::time::sleep(wait.max(GATHER)).await,
+                // Nothing is due: the next event wakes it.
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = hub.stopping.cancelled() => return,
+            event = events.recv() => match event {
+                Ok(event) => {
+                    if let (true, Some(server)) = (is_change(&event.kind), event.server) {
+                        due.insert(server);
+                    }
+                    continue;
+                }
+                // Which ones were missed cannot be told.
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => return,
+            },
+            () = pause => {}
+        }
+        let ready: Vec<String> = due
+            .iter()
+            .filter(|server| paces.get(*server).is_none_or(|pace| pace.wait().is_zero()))
+            .cloned()
+            .collect();
+        for server in ready {
+            due.remove(&server);
+            paces.entry(server.clone()).or_default().begins();
+            let found = by_backing(&hub)
+                .into_iter()
+                .find(|(_, backing)| backing.name == server);
+            if let Some((upstream, backing)) = found {
+                let hub = Arc::clone(&hub);
+                tokio::spawn(async move {
+                    tokio::select! {
+                        _why_is_in_the_status = hub.registry.read(&upstream, &backing, true) => {}
+                        () = hub.stopping.cancelled() => {}
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn is_change(kind: &str) -> bool {
+    matches!(
+        kind,
+        kind::TOOLS_CHANGED | kind::PROMPTS_CHANGED | kind::RESOURCES_CHANGED
+    )
+}
+
+/// How often a server is read again.
+#[derive(Debug, Default)]
+struct Pace {
+    last: Option<Instant>,
+    streak: u32,
+}
+
+impl Pace {
+    fn pause(&self) -> Duration {
+        if self.streak < 3 {
+            return Duration::ZERO;
+        }
+        Duration::from_secs(1 << self.streak.min(10).saturating_sub(3)).min(MOST)
+    }
+
+    fn wait(&self) -> Duration {
+        self.last
+            .map_or(Duration::ZERO, |last| self.pause().saturating_sub(last.elapsed()))
+    }
+
+    fn begins(&mut self) {
+        let is_quiet = self.last.is_none_or(|last| last.elapsed() > 2 * MOST);
+        self.streak = if is_quiet { 1 } else { self.streak + 1 };
+        self.last = Some(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_changes_all_the_time_is_read_less_and_less() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.wait(), Duration::ZERO);
+        for _ in 0..2 {
+            pace.begins();
+            assert_eq!(pace.wait(), Duration::ZERO);
+        }
+        for _ in 0..20 {
+            pace.begins();
+        }
+        assert!(pace.wait() > Duration::from_secs(50), "{:?}", pace.wait());
+        assert!(pace.wait() <= MOST);
+    }
+}
