@@ -36,8 +36,10 @@ pub(super) fn end(mark: &Mark, limits: EndLimits) -> Result<MarkEnded, CannotTel
         let living: Vec<Identity> = match seen {
             Ok(seen) => {
                 let living = seen.iter().map(|found| found.identity).collect();
-                let seen = seen.into_iter().map(|found| (found.identity, found));
-                known.extend(seen);
+                for found in seen {
+                    // The first name is kept: what is being ended has none any more.
+                    known.entry(found.identity).or_insert(found);
+                }
                 living
             }
             // No descriptors left, perhaps: what is known is still known.
