@@ -31,6 +31,9 @@ pub struct Progress {
 /// Told about progress. Must not block.
 pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Told about a log line, as its params came. Must not block.
+pub type OnLog = Arc<dyn Fn(Object) + Send + Sync>;
+
 /// How a request is made. The default is what a single caller without a person wants.
 #[derive(Clone, Default)]
 pub struct CallOptions {
@@ -44,6 +47,9 @@ pub struct CallOptions {
     pub cancelled: CancellationToken,
     /// Told about progress.
     pub on_progress: Option<OnProgress>,
+    /// Told about log lines that came with this call: on its own stream, or while it was the only open one. They are
+    /// announced as events beside that.
+    pub on_log: Option<OnLog>,
     /// Modern: from which severity on the server may log during this call.
     pub log_level: Option<String>,
     /// Put into `_meta` beside what is ours: trace keys, keys of the caller's own.
@@ -291,6 +297,12 @@ impl Watched<'_> {
                     if let Some(handle) = id.and_then(|id| asking.by_id.remove(&id)) {
                         handle.abort();
                     }
+                }
+                method::LOG_MESSAGE => {
+                    if let Some(on_log) = &self.options.on_log {
+                        on_log(notification.params.clone());
+                    }
+                    self.inner.announce(notification);
                 }
                 _ => self.inner.announce(notification),
             },

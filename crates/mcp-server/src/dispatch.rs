@@ -300,6 +300,8 @@ impl Server {
             let uris = mailbox.filter(std::mem::take).uris;
             self.unwatch(uris).await;
         }
+        let told = self.service.disconnected(connection.number);
+        let _told = tokio::time::timeout(self.limits().grace, told).await;
     }
 }
 

@@ -54,6 +54,11 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
+    /// A legacy session, or a connection over stdio, is over: the [`Context::connection`] of its requests.
+    async fn disconnected(&self, connection: u64) {
+        let _unused = connection;
+    }
+
     /// Nobody watches a resource any more.
     async fn unwatch(&self, uri: &str) {
         let _unused = uri;

@@ -3,6 +3,7 @@
 //! - [`registry`]: the servers, their pools, what is known of their tools, and the one road that every call takes
 //! - [`hub`]: everything that lives as long as the daemon
 //! - [`ops`]: what each operation of the table does
+//! - [`front`]: the MCP server
 //! - [`routes`]: the operations over HTTP
 //! - [`lifecycle`]: becoming the daemon, staying it, ending
 //!
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub mod events;
+pub mod front;
 pub mod hub;
 pub mod lifecycle;
 pub mod ops;

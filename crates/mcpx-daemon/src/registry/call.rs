@@ -537,7 +537,7 @@ impl Registry {
         }
     }
 
-    pub(super) fn usable(&self, upstream: &Upstream) -> Result<Arc<Backing>, CallError> {
+    pub(crate) fn usable(&self, upstream: &Upstream) -> Result<Arc<Backing>, CallError> {
         if let Some(reason) = upstream.server.reason() {
             let text = reason.to_string();
             let (why, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));

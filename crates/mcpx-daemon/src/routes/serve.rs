@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use super::access::Access;
 use super::{Body, refused, respond};
+use crate::front::Fronts;
 use crate::hub::Hub;
 
 /// Connections at the same time; further ones wait to be accepted.
@@ -33,6 +34,7 @@ pub async fn serve(hub: &Arc<Hub>, unix: UnixListener, tcp: Option<(TcpListener,
         }
     };
     tokio::join!(over_unix, over_tcp);
+    hub.fronts.shut_down().await;
     running.close();
     let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
     let _ended = tokio::time::timeout(grace, running.wait()).await;
@@ -130,12 +132,24 @@ async fn route(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let _open = hub.activity.begin();
-    if let Some(access) = access {
-        let (head, body) = request.into_parts();
-        if let Err(error) = access.check(&head) {
-            return refused(&error);
-        }
-        return respond(hub, Request::from_parts(head, body)).await;
+    let (head, body) = request.into_parts();
+    if let Some(access) = access
+        && let Err(error) = access.check(&head)
+    {
+        return refused(&error);
+    }
+    let request = Request::from_parts(head, body);
+    if Fronts::wants_upgrade(request.headers()) {
+        return hub.fronts.upgrade(hub, request).await;
+    }
+    if is_mcp(hub, request.uri().path()) {
+        return hub.fronts.respond(hub, request).await;
     }
     respond(hub, request).await
+}
+
+/// Whether the MCP server is there, for clients over HTTP.
+fn is_mcp(hub: &Hub, path: &str) -> bool {
+    let settings = hub.settings();
+    settings.bool(key::PROTO_SERVE_MCP) && path == settings.text(key::PROTO_MCP_PATH)
 }
