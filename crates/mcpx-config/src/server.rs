@@ -16,6 +16,8 @@ pub use auth::{Auth, Secret};
 pub use availability::{Availability, Reason};
 pub(crate) use choices::PROTOCOL_ALIASES;
 pub use choices::{Protocol, Scope, Sharing};
+#[cfg(test)]
+pub(crate) use definition::BLOCK_KEYS;
 pub(crate) use definition::{Context, PoolBlock, is_disabled, is_pool_key, read};
 pub(crate) use expand::input_variable;
 pub(crate) use patterns::Pattern;

@@ -48,7 +48,8 @@ pub struct Untrusted {
 /// What an untrusted entry wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// A server, with what it would start or contact. Variables are not expanded, literal secrets not shown.
+    /// A server, with what it would start or contact. Variables are not expanded. Command, arguments and environment are
+    /// whole, because any of them can choose a program; literals of headers and credentials are not shown.
     Server {
         /// Its name in the file.
         name: String,

@@ -302,6 +302,27 @@ fn nothing_secret_is_in_the_debug_text() {
     assert!(Path::new("/").is_absolute());
 }
 
+#[test]
+fn the_examples_of_the_guide_load() {
+    let guide = include_str!("../../../../docs/guide/hub-configuration.md");
+    let examples: Vec<&str> = guide
+        .split("```jsonc\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(examples.len(), 2);
+    let place = Place::new().env("HOME", "/h").env("TRACKER_TOKEN", "t");
+    let place = examples
+        .iter()
+        .zip([USER, ".mcpx.json"])
+        .fold(place, |place, (example, file)| place.file(file, example));
+    let config = place.load();
+    assert!(config.servers.values().all(Server::is_ready));
+    assert_eq!(config.servers.len(), 4);
+    assert!(config.unknown_keys.is_empty(), "{:?}", config.unknown_keys);
+    assert!(config.settings.get("presets").is_some());
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
     #[test]

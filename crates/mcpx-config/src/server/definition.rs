@@ -6,6 +6,8 @@ mod reader;
 
 use std::{collections::BTreeMap, path::Path};
 
+#[cfg(test)]
+pub(crate) use mcpx_block::BLOCK_KEYS;
 use mcpx_block::PoolDefaults;
 pub(crate) use mcpx_block::{PoolBlock, is_pool_key};
 use reader::Reader;

@@ -146,10 +146,15 @@ fn shown_url(text: &str) -> String {
     safe
 }
 
-/// What an entry would start or contact, on one line, for the person who is asked to trust it. Nothing is cut: what is
-/// accepted is what is seen.
-pub(crate) fn launch(entry: &Value) -> String {
-    let entry = shown(entry);
+/// What an entry would start or contact, on one line, for the person who is asked to trust it. What is accepted is what
+/// is seen: nothing is cut, and arguments and environment are as they are written, whatever they are called.
+pub(crate) fn launch(written: &Value) -> String {
+    let mut entry = shown(written);
+    for key in ["args", "env"] {
+        if let (Some(value), Some(members)) = (written.get(key), entry.as_object_mut()) {
+            members.insert(key.to_owned(), value.clone());
+        }
+    }
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let mut line = if let Some(of) = text("aliasOf") {
         format!("another view of `{of}`")
@@ -210,10 +215,10 @@ mod tests {
 
     #[test]
     fn what_would_be_launched_is_one_line() {
-        let entry = json!({"command": "npx", "args": ["-y", "a b", "\u{1b}[2J"], "cwd": "/x", "env": {"T": "s"}});
+        let entry = json!({"command": "npx", "args": ["-y", "a b", "\u{1b}[2J"], "cwd": "/x", "env": {"GIT_ASKPASS": "./evil"}});
         assert_eq!(
             launch(&entry),
-            "npx -y \"a b\" ␛[2J, in /x, with the environment {\"T\":\"…\"}"
+            "npx -y \"a b\" ␛[2J, in /x, with the environment {\"GIT_ASKPASS\":\"./evil\"}"
         );
     }
 }

@@ -174,6 +174,23 @@ pub(crate) fn bytes_text(bytes: u64) -> String {
 ///
 /// What was found and what was expected, without the place.
 pub(crate) fn read_text(setting: &Setting, text: &str) -> Result<Value, (String, String)> {
+    let value = read_kind(setting, text)?;
+    let size = match &value {
+        Value::Int(number) => u64::try_from(*number).unwrap_or(0),
+        Value::Bytes(bytes) => *bytes,
+        Value::Duration(duration) => u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX),
+        Value::Bool(_) | Value::Text(_) | Value::List(_) => return Ok(value),
+    };
+    if size < setting.least {
+        return Err((quoted(text), "more than zero".to_owned()));
+    }
+    if size > setting.most {
+        return Err((quoted(text), format!("at most {}", setting.most)));
+    }
+    Ok(value)
+}
+
+fn read_kind(setting: &Setting, text: &str) -> Result<Value, (String, String)> {
     let wrong = |expected: &str| (quoted(text), expected.to_owned());
     let trimmed = text.trim();
     match setting.kind {

@@ -110,6 +110,10 @@ pub struct Setting {
     pub choice_aliases: &'static [(&'static str, &'static str)],
     /// Internal: hidden from ordinary help.
     pub plumbing: bool,
+    /// Smallest number, size or count of nanoseconds.
+    pub least: u64,
+    /// Largest number or size.
+    pub most: u64,
     /// Whether a file may set it.
     pub in_file: bool,
     pub(crate) guard: Guard,
@@ -135,6 +139,8 @@ impl Setting {
             choices: &[],
             choice_aliases: &[],
             plumbing: false,
+            least: 0,
+            most: u64::MAX,
             in_file: true,
             guard: Guard::Free,
         }
@@ -152,6 +158,17 @@ impl Setting {
 
     const fn not_in_file(mut self) -> Self {
         self.in_file = false;
+        self
+    }
+
+    /// Zero would turn a pause into none, or nothing could be done at all.
+    const fn positive(mut self) -> Self {
+        self.least = 1;
+        self
+    }
+
+    const fn at_most(mut self, most: u64) -> Self {
+        self.most = most;
         self
     }
 

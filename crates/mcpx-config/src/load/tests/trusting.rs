@@ -22,7 +22,7 @@ fn a_project_chooses_no_program_before_it_is_trusted() {
         config.untrusted[0].asked,
         Asked::Server {
             name: "a".to_owned(),
-            launch: "${EVIL}, with the environment {\"K\":\"…\"}".to_owned()
+            launch: "${EVIL}, with the environment {\"K\":\"literal\"}".to_owned()
         }
     );
     assert!(place.trusting().env("EVIL", "x").load().servers["a"].is_ready());

@@ -9,7 +9,8 @@ use crate::{
     server::{Pattern, Precondition, Scope, Sharing, ToolFilter},
 };
 
-const KEYS: &[&str] = &[
+/// Every key of the block.
+pub(crate) const BLOCK_KEYS: &[&str] = &[
     "sharing",
     "scope",
     "max",
@@ -73,7 +74,7 @@ pub(super) struct Block {
 }
 
 pub(super) fn read(block: &Node, reader: &mut Reader<'_>) -> Result<Block, ConfigError> {
-    reader.only(block, "mcpx", KEYS)?;
+    reader.only(block, "mcpx", BLOCK_KEYS)?;
     let max = reader.number(block, "max")?;
     if max == Some(0) {
         return Err(reader.wrong(block.get("max"), "max", "at least 1"));

@@ -46,6 +46,9 @@ fn a_change_of_the_wrong_kind_is_refused() {
         error(settings.set_runtime("logging.level", "loud")),
         "the request: `loud` for `logging.level`; expected one of `debug`, `info`, `warn`, `error`"
     );
+    assert!(error(settings.set_runtime("pool.max", "0")).ends_with("expected more than zero"));
+    assert!(error(settings.set_runtime("daemon.reapInterval", "0")).ends_with("more than zero"));
+    assert!(error(settings.set_runtime("daemon.port", "65536")).ends_with("at most 65535"));
     assert!(error(settings.set_runtime("pool.mxa", "1")).contains("did you mean `pool.max`?"));
 }
 
