@@ -1,3 +1,9 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the files and processes here are the tests' own"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},
