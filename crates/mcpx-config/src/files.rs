@@ -4,5 +4,5 @@ mod node;
 mod search;
 
 pub(crate) use node::{Entry, Kind, Node, parse, parse_root};
-pub(crate) use search::read;
 pub use search::{FileKind, Found, Where, project_file, search, user_file};
+pub(crate) use search::{read, text};

@@ -380,5 +380,12 @@ fn note_dropped(key: &str) -> String {
     format!("{} is not taken over", quoted(key))
 }
 
+/// Says so when a host leaves `${…}` as it is and we would not.
+fn note_references(written: &str, notes: &mut Vec<String>) {
+    if written.contains("${") {
+        notes.push("`${…}` stays as it is there, and is a variable here".to_owned());
+    }
+}
+
 #[cfg(test)]
 mod tests;

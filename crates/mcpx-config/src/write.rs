@@ -29,7 +29,7 @@ pub enum WriteError {
     /// The file as it is, or as it would be, is wrong: the person's to mend.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Somebody else wrote the file after it was read; the same change can be tried anew.
+    /// Somebody else wrote the file after it was read, or writes it now; the same change can be tried anew.
     #[error("{} was changed meanwhile, and nothing was written\nhint: try again", quoted_path(.path))]
     Changed {
         /// The file.
@@ -84,7 +84,7 @@ impl Draft {
         let before = file::read(path)?;
         let text = match &before {
             None => String::from("{\n}\n"),
-            Some(_) => files::read(path)?,
+            Some(bytes) => files::text(path, bytes.clone())?,
         };
         files::parse_root(&text, path)?;
         let (has_mark, body) = match text.strip_prefix('\u{feff}') {

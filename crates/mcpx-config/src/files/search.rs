@@ -194,26 +194,31 @@ fn resolved(path: &Path) -> PathBuf {
 
 /// Reads a file that was found.
 pub(crate) fn read(path: &Path) -> Result<String, ConfigError> {
-    let problem = |found: String| {
-        ConfigError::new(
-            Place::whole_file(path),
-            found,
-            "a file of JSON that can be read",
-        )
-    };
-    let bytes = std::fs::metadata(path)
-        .map_err(|error| problem(error.to_string()))?
-        .len();
+    let problem = |error: std::io::Error| unreadable(path, error.to_string());
+    let bytes = std::fs::metadata(path).map_err(problem)?.len();
     if bytes > MAX_BYTES {
-        return Err(problem(format!("{bytes} bytes, the limit is {MAX_BYTES}")));
+        return Err(unreadable(
+            path,
+            format!("{bytes} bytes, the limit is {MAX_BYTES}"),
+        ));
     }
-    let bytes = std::fs::read(path).map_err(|error| problem(error.to_string()))?;
+    text(path, std::fs::read(path).map_err(problem)?)
+}
+
+/// The text of a file that was read.
+pub(crate) fn text(path: &Path, bytes: Vec<u8>) -> Result<String, ConfigError> {
     String::from_utf8(bytes).map_err(|error| {
-        problem(format!(
-            "text that is not UTF-8, from byte {} on",
-            error.utf8_error().valid_up_to()
-        ))
+        let at = error.utf8_error().valid_up_to();
+        unreadable(path, format!("text that is not UTF-8, from byte {at} on"))
     })
+}
+
+fn unreadable(path: &Path, found: String) -> ConfigError {
+    ConfigError::new(
+        Place::whole_file(path),
+        found,
+        "a file of JSON that can be read",
+    )
 }
 
 #[cfg(test)]

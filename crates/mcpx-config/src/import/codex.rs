@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use toml::Table;
 
-use super::{Foreign, json_hosts, note_dropped};
+use super::{Foreign, json_hosts, note_dropped, note_references};
 use crate::{ConfigError, Place};
 
 /// Reads the servers of a file.
@@ -37,6 +37,7 @@ pub(super) fn read(
         .iter()
         .map(|(name, written)| {
             let mut notes = Vec::new();
+            note_references(&to_json(written).to_string(), &mut notes);
             let entry = match written.as_table() {
                 Some(written) => translated(written, project, &mut notes),
                 None => Err("it is no table".to_owned()),

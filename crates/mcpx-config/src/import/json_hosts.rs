@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Foreign, Host, note_dropped};
+use super::{Foreign, Host, note_dropped, note_references};
 use crate::files::{Entry, Node};
 
 /// Keys that only say how the host itself treats a server; nothing is lost without them.
@@ -30,7 +30,11 @@ pub(super) fn read(list: Option<&Node>, host: Host, project: Option<&Path>) -> V
 
 fn server(entry: &Entry, host: Host, project: Option<&Path>) -> Foreign {
     let mut notes = Vec::new();
-    let taken = match entry.value.to_json() {
+    let written = entry.value.to_json();
+    if host == Host::ClaudeDesktop {
+        note_references(&written.to_string(), &mut notes);
+    }
+    let taken = match written {
         Value::Object(written) => translated(&written, host, project, &mut notes),
         _ => Err("it is no object".to_owned()),
     };

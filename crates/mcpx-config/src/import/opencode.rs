@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Foreign, json_hosts, note_dropped};
+use super::{Foreign, json_hosts, note_dropped, note_references};
 use crate::files::{Entry, Kind, Node};
 
 /// Reads the servers of a file.
@@ -30,7 +30,9 @@ pub(super) fn read(root: &Node, project: Option<&Path>) -> Vec<Foreign> {
 
 fn server(entry: &Entry, project: Option<&Path>) -> Foreign {
     let mut notes = Vec::new();
-    let taken = match entry.value.to_json() {
+    let written = entry.value.to_json();
+    note_references(&written.to_string(), &mut notes);
+    let taken = match written {
         Value::Object(written) => translated(&written, project, &mut notes),
         _ => Err("it is no object".to_owned()),
     };

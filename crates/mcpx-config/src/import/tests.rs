@@ -101,12 +101,16 @@ fn claude_code_has_three_lists_and_the_nearest_comes_first() {
 
 #[test]
 fn claude_desktop_is_found_in_the_folder_of_the_application() {
-    let (entry, _) = Place::one(
+    let (entry, notes) = Place::one(
         Host::ClaudeDesktop,
         "home/.config/Claude/claude_desktop_config.json",
-        r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "x"]}}, "globalShortcut": ""}"#,
+        r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "${x}"]}}, "globalShortcut": ""}"#,
     );
-    assert_eq!(entry, json!({"command": "npx", "args": ["-y", "x"]}));
+    assert_eq!(entry, json!({"command": "npx", "args": ["-y", "${x}"]}));
+    assert_eq!(
+        notes,
+        ["`${…}` stays as it is there, and is a variable here"]
+    );
 }
 
 #[test]

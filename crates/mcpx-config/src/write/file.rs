@@ -8,6 +8,7 @@ use std::{
     fs, io,
     io::Write as _,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use super::{Saved, WriteError};
@@ -37,15 +38,27 @@ pub(super) fn save(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<S
     let mode = fs::metadata(&target)
         .ok()
         .map(|metadata| metadata.permissions());
-    let staged = beside(&target, ".", &format!(".{}.new", std::process::id()));
+    let changed = || WriteError::Changed {
+        path: target.clone(),
+    };
+    // Of two that change one file at the same time, the later one finds it changed. Held until the end of this function.
+    // A file system without locks has none, and an editor does not ask for one: the content is compared as well. On
+    // Windows a locked file can be neither read nor replaced.
+    let lock = before
+        .filter(|_| cfg!(unix))
+        .and_then(|_| fs::File::open(&target).ok());
+    if let Some(file) = &lock
+        && matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock))
+    {
+        return Err(changed());
+    }
+    let staged = staged_name(&target, "new");
     let written = write_new(&staged, after, mode.as_ref())
         .map_err(io_error)
         .and_then(|()| {
             // As late as can be: what is not as it was read is somebody else's work.
             if read(&target)?.as_deref() != before {
-                return Err(WriteError::Changed {
-                    path: target.clone(),
-                });
+                return Err(changed());
             }
             let backup = match before {
                 None => None,
@@ -76,12 +89,23 @@ fn target_of(path: &Path) -> PathBuf {
 /// Keeps the old content under the same name and `.bak`, over an older one.
 fn back_up(target: &Path, before: &[u8], mode: Option<&fs::Permissions>) -> io::Result<PathBuf> {
     let backup = beside(target, "", ".bak");
-    let staged = beside(target, ".", &format!(".{}.bak", std::process::id()));
+    let staged = staged_name(target, "bak");
     let written = write_new(&staged, before, mode).and_then(|()| fs::rename(&staged, &backup));
     if written.is_err() {
         drop(fs::remove_file(&staged));
     }
     written.map(|()| backup)
+}
+
+/// A name that nobody else in this process or in another one uses now.
+fn staged_name(target: &Path, ending: &str) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    beside(
+        target,
+        ".",
+        &format!(".{}-{count}.{ending}", std::process::id()),
+    )
 }
 
 fn beside(target: &Path, prefix: &str, suffix: &str) -> PathBuf {

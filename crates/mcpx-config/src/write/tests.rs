@@ -240,6 +240,31 @@ fn a_file_that_was_changed_meanwhile_is_not_overwritten() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+#[test]
+fn of_many_that_change_one_file_at_once_none_is_lost() {
+    let folder = folder();
+    let path = folder.path().join("c.json");
+    fs::write(&path, "{}").unwrap();
+    std::thread::scope(|scope| {
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+            let path = &path;
+            scope.spawn(move || {
+                loop {
+                    let mut draft = Draft::open(path).unwrap();
+                    draft.put_server(name, &entry()).unwrap();
+                    match draft.save() {
+                        Ok(saved) => return assert!(saved.is_changed),
+                        Err(WriteError::Changed { .. }) => std::thread::yield_now(),
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(Draft::open(&path).unwrap().servers().unwrap().len(), 8);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_mode_stays_a_link_stays_and_a_new_file_is_the_persons_alone() {
