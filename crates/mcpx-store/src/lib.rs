@@ -20,6 +20,7 @@ pub mod process;
 pub mod results;
 pub mod schemas;
 pub mod state_dir;
+pub mod state_key;
 pub mod tasks;
 pub mod trust;
 

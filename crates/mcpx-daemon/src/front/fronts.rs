@@ -201,7 +201,7 @@ impl Fronts {
         let server = Server::new(
             Arc::clone(&front) as Arc<dyn mcp_server::Service>,
             front.notifier.clone(),
-            self.sealer()?,
+            self.sealer(hub)?,
             config(hub),
         );
         Ok(Served {
@@ -236,11 +236,17 @@ impl Fronts {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn sealer(&self) -> Result<Arc<Sealer>, ApiError> {
+    /// States outlive the daemon: a server that keeps nothing goes on with them, and any other says what was lost.
+    fn sealer(&self, hub: &Hub) -> Result<Arc<Sealer>, ApiError> {
         if let Some(sealer) = self.sealer.get() {
             return Ok(Arc::clone(sealer));
         }
-        let made = Sealer::random().map_err(|error| ApiError::internal(error.to_string()))?;
+        let made = match mcpx_store::state_key::state_key(&hub.state) {
+            Ok(key) => Sealer::with_keys(&[key]),
+            // A full disk is no reason to ask nobody anything.
+            Err(_) => Sealer::random(),
+        };
+        let made = made.map_err(|error| ApiError::internal(error.to_string()))?;
         Ok(Arc::clone(self.sealer.get_or_init(|| Arc::new(made))))
     }
 
