@@ -323,6 +323,8 @@ pub fn spread(operation: &Operation, params: &Object) -> (String, Option<String>
             Place::Path => {
                 path = path.replace(&format!("{{{name}}}"), &encode_segment(&plain(value)));
             }
+            // As if it was not there.
+            Place::Query if value.is_null() => {}
             Place::Query => {
                 query.push(if query.is_empty() { '?' } else { '&' });
                 query.push_str(name);

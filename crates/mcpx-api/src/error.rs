@@ -58,6 +58,11 @@ impl Code {
             .unwrap_or((Self::Internal, 500, "internal"))
     }
 
+    /// All of them, in the order of their statuses.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().map(|(code, ..)| code)
+    }
+
     /// The HTTP status.
     #[must_use]
     pub fn status(self) -> u16 {

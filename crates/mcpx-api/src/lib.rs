@@ -7,6 +7,7 @@
 pub mod caller;
 pub mod client;
 pub mod error;
+pub mod openapi;
 pub mod operation;
 pub mod operations;
 pub mod params;

@@ -85,6 +85,8 @@ pub struct Param {
     pub kind: Kind,
     /// Whether it has to be there.
     pub required: bool,
+    /// The words that it may be; empty: any.
+    pub choices: &'static [&'static str],
     /// One sentence, or a few words.
     pub help: &'static str,
 }
@@ -102,12 +104,15 @@ pub enum Place {
     Whole,
 }
 
+/// The largest number of a parameter: beyond it, not every reader of JSON reads the same number.
+pub const LARGEST: i64 = 9_007_199_254_740_991;
+
 /// What a parameter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
     Text,
-    /// A whole number.
+    /// A whole number from 0 to [`LARGEST`].
     Number,
     /// Yes or no. In a query also `1`, `0`, and nothing at all for yes.
     Switch,
@@ -128,6 +133,7 @@ impl Param {
             place,
             kind,
             required: false,
+            choices: &[],
             help,
         }
     }
@@ -156,6 +162,13 @@ impl Param {
         Self::new(name, Place::Whole, kind, help)
     }
 
+    /// It is one of these words.
+    #[must_use]
+    pub const fn one_of(mut self, choices: &'static [&'static str]) -> Self {
+        self.choices = choices;
+        self
+    }
+
     /// It has to be there.
     #[must_use]
     pub const fn required(mut self) -> Self {
@@ -170,7 +183,7 @@ impl Kind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Text => "text",
-            Self::Number => "a whole number",
+            Self::Number => "a whole number from 0 on",
             Self::Switch => "true or false",
             Self::List => "a list of text",
             Self::Object => "a JSON object",

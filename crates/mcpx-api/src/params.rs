@@ -1,9 +1,9 @@
 //! The parameters of one request: read from path, query and body, checked against the table, read by name.
 
-use mcp_wire::json::Kind as JsonKind;
+use mcp_wire::json::{Kind as JsonKind, MAX_DEPTH};
 use mcp_wire::{Object, Raw};
 
-use crate::operation::{Kind, Operation, Param, Place};
+use crate::operation::{Kind, LARGEST, Operation, Param, Place};
 use crate::{ApiError, Code};
 
 /// What an operation was given. Every member is known to the table and of the right kind.
@@ -24,6 +24,7 @@ impl Params {
                 return Err(unknown(operation, name));
             };
             check_kind(param, value)?;
+            check_choice(param, value)?;
         }
         let missing = operation
             .params
@@ -55,7 +56,11 @@ impl Params {
         };
         Ok(match param.kind {
             Kind::Text => Raw::from(text),
-            Kind::Number => Raw::from(text.trim().parse::<i64>().map_err(|_| wrong())?),
+            Kind::Number => {
+                let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+                let number = text.parse::<i64>().ok().filter(|number| *number <= LARGEST);
+                Raw::from(number.filter(|_| digits).ok_or_else(wrong)?)
+            }
             Kind::Switch => Raw::from(match text {
                 "" | "1" | "true" | "yes" => true,
                 "0" | "false" | "no" => false,
@@ -183,9 +188,17 @@ fn check_kind(param: &Param, value: &Raw) -> Result<(), ApiError> {
     if value.is_null() && !param.required {
         return Ok(());
     }
+    if value.depth() > MAX_DEPTH {
+        return Err(ApiError::bad(format!(
+            "`{}` is nested deeper than {MAX_DEPTH} levels",
+            param.name
+        )));
+    }
     let right = match param.kind {
         Kind::Text => value.kind() == JsonKind::String,
-        Kind::Number => value.integer().is_some(),
+        Kind::Number => value
+            .integer()
+            .is_some_and(|number| (0..=LARGEST).contains(&number)),
         Kind::Switch => value.boolean().is_some(),
         Kind::List => value.read::<Vec<String>>().is_ok(),
         Kind::Object => value.kind() == JsonKind::Object,
@@ -202,6 +215,27 @@ fn check_kind(param: &Param, value: &Raw) -> Result<(), ApiError> {
         param.name,
         shorten(value.as_str()),
         param.kind.word()
+    )))
+}
+
+fn check_choice(param: &Param, value: &Raw) -> Result<(), ApiError> {
+    if param.choices.is_empty() || value.is_null() {
+        return Ok(());
+    }
+    let text = value.string().unwrap_or_default();
+    if param.choices.contains(&text.as_str()) {
+        return Ok(());
+    }
+    let known: Vec<String> = param.choices.iter().map(|word| format!("`{word}`")).collect();
+    Err(ApiError::bad(format!(
+        "`{}` was `{}`, expected {}",
+        param.name,
+        shorten(&text),
+        match known.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, before)) => format!("{} or {last}", before.join(", ")),
+            None => String::new(),
+        }
     )))
 }
 

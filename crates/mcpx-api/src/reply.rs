@@ -179,8 +179,28 @@ pub struct Status {
     /// What is wrong with the configuration, when it could not be taken up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_error: Option<String>,
+    /// What to know about the configuration besides, such as that its files are others than those the daemon was started
+    /// for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_note: Option<String>,
+    /// How the log fares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogStatus>,
     /// Sessions of clients that share what runs.
     pub clients: usize,
     /// The servers.
     pub servers: Vec<ServerStatus>,
+}
+
+/// How the log fares.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct LogStatus {
+    /// Records that were written.
+    pub written: u64,
+    /// Records that were lost, because too many waited or the disk refused them.
+    pub lost: u64,
+    /// What the disk says, while it refuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<String>,
 }

@@ -146,8 +146,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 Param::query(
                     "format",
                     Kind::Text,
-                    "`json-schema`, `openapi`, `typescript` or `mcp`",
-                ),
+                    "`json-schema` (without it), `openapi`, `typescript` or `mcp`",
+                )
+                .one_of(&["json-schema", "openapi", "typescript", "mcp"]),
                 NS,
                 PROFILE,
                 SKIP_DEFAULT,
@@ -168,7 +169,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                     Kind::Text,
                     "only this one: `namespace.tool`, or a namespace",
                 ),
-                Param::query("since", Kind::Text, "only changes from this time on"),
+                Param::query("since", Kind::Text, "only changes from this time on: `10m`, `7d`, or a date"),
                 Param::query("limit", Kind::Number, "how many at most"),
             ],
         )
@@ -180,7 +181,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "resources",
             "/v1/resources",
             "The resources of the servers.",
-            &[NS],
+            &[NS, PROFILE, SKIP_DEFAULT, ALL_PROFILES],
         )
     },
     Operation {
@@ -190,7 +191,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "resource_templates",
             "/v1/resource-templates",
             "The resource templates of the servers.",
-            &[NS],
+            &[NS, PROFILE, SKIP_DEFAULT, ALL_PROFILES],
         )
     },
     Operation {
@@ -200,7 +201,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "prompts",
             "/v1/prompts",
             "The prompts of the servers.",
-            &[NS],
+            &[NS, PROFILE, SKIP_DEFAULT, ALL_PROFILES],
         )
     },
 ];

@@ -159,7 +159,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Post,
         path: "/v1/session/release",
         summary: "Ends what was started for one session alone.",
-        params: &[Param::body("session", Kind::Text, "the session").required()],
+        params: &[
+            Param::body("session", Kind::Text, "the session").required(),
+            Param::body("pid", Kind::Number, "its process, when that is done too"),
+        ],
         effect: Effect::Destroys,
         idempotent: true,
         output: Output::Json,

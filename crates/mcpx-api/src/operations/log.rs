@@ -3,10 +3,11 @@
 use crate::operation::{Effect, Kind, Method, Operation, Output, Param};
 use crate::operations::Op;
 
+const LEVELS: &[&str] = &["debug", "info", "warn", "error"];
 const SINCE: Param = Param::query(
     "since",
     Kind::Text,
-    "from this time on: `10m`, `2h`, or a date",
+    "from this time on: `10m`, `2h`, `7d`, a date, or a whole timestamp; dates are in UTC",
 );
 const UNTIL: Param = Param::query("until", Kind::Text, "up to this time");
 const SERVER: Param = Param::query("server", Kind::Text, "only this server");
@@ -27,8 +28,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "level",
                 Kind::Text,
                 "from this level on: `debug`, `info`, `warn`, `error`",
-            ),
-            Param::query("event", Kind::Text, "only these events, `mcp.*`"),
+            )
+            .one_of(LEVELS),
+            Param::query("event", Kind::Text, "only these events: `mcp.call`, `server.*`"),
             SERVER,
             TOOL,
             SESSION,
@@ -39,12 +41,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "this span and those it belongs to, as a tree; with no other filter",
             ),
             Param::query("grep", Kind::Text, "only records with this text"),
-            Param::query("limit", Kind::Number, "how many at most"),
+            Param::query("limit", Kind::Number, "how many at most, the newest of them; 10,000 are the most"),
             Param::query("reverse", Kind::Switch, "newest first"),
             Param::query(
                 "after",
                 Kind::Text,
-                "begin after this position, for following",
+                "all that came after this place: the `cursor` of the answer before; `limit` does not cut it",
             ),
         ],
         effect: Effect::Reads,
@@ -61,7 +63,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Writes a record into the log.",
         params: &[
             Param::body("msg", Kind::Text, "what happened").required(),
-            Param::body("level", Kind::Text, "`debug`, `info`, `warn` or `error`"),
+            Param::body("level", Kind::Text, "`debug`, `info`, `warn` or `error`").one_of(LEVELS),
             Param::body("event", Kind::Text, "its kind"),
             Param::body("server", Kind::Text, "the server it is about"),
             Param::body("tool", Kind::Text, "the tool it is about"),
@@ -85,7 +87,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "by",
                 Kind::Text,
                 "`calls`, `servers`, `instances`, `errors`, `sessions`, `volume` or `slowest`",
-            ),
+            )
+            .one_of(&[
+                "calls",
+                "servers",
+                "instances",
+                "errors",
+                "sessions",
+                "volume",
+                "slowest",
+            ]),
             SINCE,
             UNTIL,
             SERVER,

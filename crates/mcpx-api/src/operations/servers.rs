@@ -3,7 +3,9 @@
 use crate::operation::{Effect, Kind, Method, Operation, Output, Param};
 use crate::operations::Op;
 
-const WHERE: &str = "`project` or `user`";
+const WHERE: &str = "`project` or `user`; without it the person's own file";
+const FILES: &[&str] = &["project", "user"];
+const PERSIST: &[&str] = &["runtime", "project", "user"];
 const PATH: Param = Param::path("path", "the setting, `pool.idleTimeout`");
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -34,9 +36,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Param::body("cwd", Kind::Text, "its folder"),
             Param::body("url", Kind::Text, "its URL, instead of a program"),
             Param::body("headers", Kind::Object, "headers for the URL: name to text"),
-            Param::body("transport", Kind::Text, "`http` or `sse`"),
+            Param::body("transport", Kind::Text, "`http` or `sse`").one_of(&["http", "sse"]),
             Param::body("mcpx", Kind::Object, "sharing, scope, max, …"),
-            Param::body("scope", Kind::Text, WHERE),
+            Param::body("scope", Kind::Text, WHERE).one_of(FILES),
             Param::body(
                 "replace",
                 Kind::Switch,
@@ -57,7 +59,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Takes a server out of a configuration file, and ends it.",
         params: &[
             Param::path("name", "its name"),
-            Param::query("scope", Kind::Text, WHERE),
+            Param::query(
+                "scope",
+                Kind::Text,
+                "`project` or `user`; without it the file it is in",
+            )
+            .one_of(FILES),
         ],
         effect: Effect::Destroys,
         idempotent: true,
@@ -72,7 +79,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v1/settings",
         summary: "The daemon's settings: value, where it comes from, what it displaced.",
         params: &[
-            Param::query("scope", Kind::Text, "`daemon`, `client` or `call`"),
+            Param::query("scope", Kind::Text, "`daemon`, `client` or `call`")
+                .one_of(&["daemon", "client", "call"]),
             Param::query(
                 "changed",
                 Kind::Switch,
@@ -108,7 +116,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         params: &[
             PATH,
             Param::body("value", Kind::Any, "the value").required(),
-            Param::body("persist", Kind::Text, "`runtime`, `project` or `user`"),
+            Param::body(
+                "persist",
+                Kind::Text,
+                "`runtime` (until the daemon ends), `project` or `user`",
+            )
+            .one_of(PERSIST),
         ],
         effect: Effect::Changes,
         idempotent: true,
@@ -124,7 +137,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Takes a setting back.",
         params: &[
             PATH,
-            Param::query("persist", Kind::Text, "`runtime`, `project` or `user`"),
+            Param::query(
+                "persist",
+                Kind::Text,
+                "`runtime` (until the daemon ends), `project` or `user`",
+            )
+            .one_of(PERSIST),
         ],
         effect: Effect::Changes,
         idempotent: true,

@@ -1,18 +1,18 @@
 //! The daemon itself: its health, its servers and their instances, reload, restart, end.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use mcp_wire::{Object, Raw, Revision};
-use mcpx_api::reply::{Health, ServerStatus, Status, TimeoutsMs};
+use mcpx_api::reply::{Health, LogStatus, ServerStatus, Status, TimeoutsMs};
 use mcpx_api::{ApiError, Caller, Params};
-use mcpx_config::Server;
 use mcpx_config::settings::key;
+use mcpx_config::{Scope, Server};
 
 use super::Reply;
 use super::refused::api_error;
 use crate::hub::Hub;
-use crate::registry::scope::key_of;
+use crate::lifecycle::ending;
+use crate::registry::scope::{Key, key_of};
 use crate::registry::upstream::Upstream;
 
 /// Which events a listener wants.
@@ -44,7 +44,7 @@ impl EventFilter {
 
 /// Whether the daemon answers.
 pub(super) fn health(hub: &Hub) -> Reply {
-    let status = if hub.stopping.is_cancelled() {
+    let status = if hub.is_ending() {
         "stopping"
     } else {
         "ok"
@@ -86,9 +86,20 @@ pub(super) fn status(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
             .map(|file| file.display().to_string())
             .collect(),
         config_error: hub.config_error(),
+        config_note: other_files(hub),
+        log: Some(log_status(hub)),
         clients: hub.activity.open(),
         servers,
     }))
+}
+
+fn log_status(hub: &Hub) -> LogStatus {
+    let health = hub.log.health();
+    LogStatus {
+        written: health.written,
+        lost: health.lost_queue + health.lost_disk,
+        failing: health.failing,
+    }
 }
 
 fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
@@ -136,6 +147,17 @@ fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
         },
         instances,
     }
+}
+
+/// What to know when the files are others than those that this daemon was started for.
+pub(super) fn other_files(hub: &Hub) -> Option<String> {
+    let config = hub.config();
+    (config.key != hub.identity.key).then(|| {
+        format!(
+            "the configuration files are others than those that this daemon was started for: commands use the daemon `{}` from now on",
+            config.key
+        )
+    })
 }
 
 /// The command line or the URL, as it is written in the file: variables are not expanded, literal secrets not shown.
@@ -283,15 +305,14 @@ fn restarted_row(restarted: &crate::registry::pool::Restarted) -> Object {
 }
 
 /// Ends the daemon.
-pub(super) fn shutdown(hub: &Hub) -> Reply {
-    hub.stopping.cancel();
+pub(super) fn shutdown(hub: &Arc<Hub>) -> Reply {
+    ending::begin(hub, false);
     Reply::ok()
 }
 
 /// Begins anew.
-pub(super) fn daemon_restart(hub: &Hub) -> Reply {
-    hub.restarting.store(true, Ordering::SeqCst);
-    hub.stopping.cancel();
+pub(super) fn daemon_restart(hub: &Arc<Hub>) -> Reply {
+    ending::begin(hub, true);
     Reply::ok()
 }
 
@@ -368,13 +389,33 @@ pub(super) fn resolve(hub: &Hub, caller: &Caller, params: &Params) -> Result<Rep
     ))
 }
 
-/// Ends what was started for a session alone.
-pub(super) async fn session_release(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
+/// Ends what was started for a caller alone: its session's, and its process's when it names that. What others may share,
+/// such as what belongs to a repository or to the session that started its own, stays.
+pub(super) async fn session_release(
+    hub: &Hub,
+    caller: &Caller,
+    params: &Params,
+) -> Result<Reply, ApiError> {
+    let pid = match params.count("pid")? {
+        None => caller.pid,
+        Some(pid) => Some(i32::try_from(pid).ok().filter(|pid| *pid > 0).ok_or_else(|| {
+            ApiError::bad(format!("`pid` was {pid}, expected the number of a process"))
+        })?),
+    };
     let caller = Caller {
         session: Some(params.required("session")?),
+        pid,
         ..Caller::default()
     };
-    let keys = [key_of(mcpx_config::Scope::Session, &caller).key];
+    let scopes = [Some(Scope::Session), pid.map(|_| Scope::Pid)];
+    let keys: Vec<Key> = scopes
+        .into_iter()
+        .flatten()
+        .map(|scope| key_of(scope, &caller))
+        // A process that is gone has no key; what belonged to it ends at the next sweep.
+        .filter(|scoped| scoped.degraded.is_none())
+        .map(|scoped| scoped.key)
+        .collect();
     let mut released = 0;
     for backing in hub.registry.backings() {
         released += backing.pool.release(&keys).await;
@@ -384,8 +425,14 @@ pub(super) async fn session_release(hub: &Hub, params: &Params) -> Result<Reply,
     ))
 }
 
-/// This interface as a document.
+/// This interface as a document, with a path for each tool that is known. Starts no server.
 pub(super) fn openapi(hub: &Hub) -> Reply {
-    let _servers = hub.identity.endpoint.as_deref();
-    Reply::json(Object::new().with("openapi", "3.1.0"))
+    let (paths, schemas) = super::catalogue::known_paths(hub);
+    Reply::of(&mcpx_api::openapi::document(mcpx_api::openapi::About {
+        version: hub.identity.version.clone(),
+        socket: Some(hub.identity.socket.display().to_string()),
+        endpoint: hub.identity.endpoint.clone(),
+        tool_paths: paths,
+        tool_schemas: schemas,
+    }))
 }
