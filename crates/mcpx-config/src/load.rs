@@ -123,6 +123,7 @@ pub fn load(
     } else {
         merge::servers(&read, &context, trust, &mut untrusted, &mut warnings)?
     };
+    relations::yielding(&mut servers, &mut warnings);
     relations::namespaces(&servers)?;
     relations::aliases(&mut servers)?;
     relations::requirements(&mut servers);

@@ -39,7 +39,7 @@ pub struct Untrusted {
     pub line: u32,
     /// What it is.
     pub asked: Asked,
-    /// What to put into [`Trust`] to accept it as it is written now. It covers the file's path and everything in the entry
+    /// What to put into [`Trust`] to accept it as it is written now. It covers the paths of file and folder and everything in the entry
     /// that decides what is started or contacted; a change of that asks again. It does not cover the content of a program
     /// that the entry names.
     pub digest: String,

@@ -89,7 +89,6 @@ pub fn search(surroundings: &Surroundings, place: &Where) -> Result<Vec<Found>, 
 
 fn walk(surroundings: &Surroundings) -> Vec<Found> {
     let users = users(surroundings);
-    let is_users = |file: &Found| users.iter().any(|user| user.resolved == file.resolved);
     let home = surroundings.home.as_deref().map(resolved);
     let mut all = Vec::new();
     for level in surroundings.cwd.ancestors() {
@@ -103,9 +102,10 @@ fn walk(surroundings: &Surroundings) -> Vec<Found> {
             let Some(mut file) = found(level.join(name), level.to_owned(), kind) else {
                 continue;
             };
-            // A link in a project to the person's own file is still the person's.
-            if is_users(&file) {
+            // A link in a project to the person's own file is still the person's, and leads nothing into the project.
+            if let Some(own) = users.iter().find(|own| own.resolved == file.resolved) {
                 file.kind = FileKind::User;
+                file.folder.clone_from(&own.folder);
             }
             all.push(file);
         }

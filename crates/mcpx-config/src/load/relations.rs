@@ -1,11 +1,35 @@
 //! What servers have to do with each other: namespaces, views, requirements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Availability, ConfigError, Place, Reach, Reason, Server,
+    Availability, ConfigError, Place, Reach, Reason, Server, Warning,
     error::{quoted, quoted_path},
 };
+
+/// Leaves out what nobody accepted where its namespace is that of another server.
+pub(super) fn yielding(servers: &mut BTreeMap<String, Server>, warnings: &mut Vec<Warning>) {
+    let is_untrusted = |server: &Server| matches!(server.reason(), Some(Reason::Untrusted { .. }));
+    let taken: BTreeSet<String> = servers
+        .values()
+        .filter(|server| !is_untrusted(server))
+        .map(|server| server.namespace.clone())
+        .collect();
+    servers.retain(|_, server| {
+        let stays = !is_untrusted(server) || !taken.contains(&server.namespace);
+        if !stays {
+            warnings.push(Warning {
+                place: place(server),
+                message: format!(
+                    "the server {} of this project was not accepted, and its namespace {} is that of another one",
+                    quoted(&server.name),
+                    quoted(&server.namespace)
+                ),
+            });
+        }
+        stays
+    });
+}
 
 /// Refuses two servers with one namespace.
 pub(super) fn namespaces(servers: &BTreeMap<String, Server>) -> Result<(), ConfigError> {

@@ -53,8 +53,15 @@ fn digest_of_server(entry: &Entry, file: &Read) -> String {
 
 fn digest(file: &Read, kind: &str, name: &str, value: &Value) -> String {
     let mut digest = Digest::new();
+    // The folder too: a link from another project to this file would start the same command there.
+    let folder = file
+        .found
+        .folder
+        .canonicalize()
+        .unwrap_or_else(|_| file.found.folder.clone());
     digest
         .part(file.found.resolved.as_os_str().as_encoded_bytes())
+        .part(folder.as_os_str().as_encoded_bytes())
         .part(kind)
         .part(name)
         .json(value);

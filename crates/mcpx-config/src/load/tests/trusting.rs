@@ -159,3 +159,48 @@ fn a_file_behind_two_paths_counts_once_and_stays_the_persons() {
     assert_eq!(config.key, alone.key);
     assert!(config.servers["a"].is_ready());
 }
+
+#[cfg(unix)]
+#[test]
+fn trust_in_one_project_is_none_in_another_that_links_to_its_file() {
+    let place = Place::new()
+        .file("work/.mcp.json", &server(r#"{"command": "./run.sh"}"#))
+        .trusting();
+    assert!(place.load().servers["a"].is_ready());
+    fs::create_dir_all(place.path("work/deep")).unwrap();
+    std::os::unix::fs::symlink(
+        place.path("work/.mcp.json"),
+        place.path("work/deep/.mcp.json"),
+    )
+    .unwrap();
+    assert!(!place.load().servers["a"].is_ready());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_persons_file_does_not_move_its_servers_into_the_project() {
+    let place = Place::new().file(USER, &server(r#"{"command": "x", "cwd": "sub"}"#));
+    std::os::unix::fs::symlink(place.path(USER), place.path("work/.mcp.json")).unwrap();
+    let Reach::Stdio { cwd, .. } = &place.load().servers["a"].reach else {
+        panic!("a program");
+    };
+    assert_eq!(
+        cwd.as_deref(),
+        Some(place.path(".config/mcpx/sub").as_path())
+    );
+}
+
+#[test]
+fn a_projects_server_takes_no_namespace_away() {
+    let place = Place::new()
+        .file(USER, &server(r#"{"command": "mine"}"#))
+        .file(
+            "work/.mcp.json",
+            r#"{"mcpServers": {"0": {"command": "theirs", "mcpx": {"namespace": "a"}}}}"#,
+        );
+    let config = place.load();
+    assert_eq!(config.by_namespace("a").unwrap().name, "a");
+    assert_eq!(config.servers.len(), 1);
+    assert_eq!(config.warnings.len(), 1);
+    assert!(place.trusting().try_load().is_err());
+}
