@@ -95,7 +95,9 @@ impl Launch for RealLaunch {
     ) -> Result<Connection, Failure> {
         let identity = server.identity();
         let known = self.eras.recall(&identity);
-        let spec = self.spec(server, folder, known)?;
+        let spec = self
+            .spec(server, folder, known)
+            .map_err(|failure| *failure)?;
         let label = spec.label();
         let connected = mcp_client::connect(spec, self.ask.clone()).await;
         let connection = match connected {
@@ -125,6 +127,9 @@ impl Launch for RealLaunch {
             self.eras
                 .learn(&identity, verdict, connection.agreed().revision);
         }
+        // A server that does not announce its lists is no worse for that; nobody waits for it to say so.
+        let listening = connection.clone();
+        tokio::spawn(async move { listening.listen_to_lists().await });
         Ok(connection)
     }
 }
@@ -136,7 +141,7 @@ impl RealLaunch {
         server: &Server,
         folder: Option<&Path>,
         known: Option<Verdict>,
-    ) -> Result<ServerSpec, Failure> {
+    ) -> Result<ServerSpec, Box<Failure>> {
         let reach = match &server.reach {
             Reach::Stdio {
                 command, args, cwd, ..
@@ -167,7 +172,7 @@ impl RealLaunch {
         command: &str,
         args: &[String],
         cwd: Option<&Path>,
-    ) -> Result<Program, Failure> {
+    ) -> Result<Program, Box<Failure>> {
         let env = environment::of(server, &self.env);
         let typed = std::iter::once(command)
             .chain(args.iter().map(String::as_str))
@@ -206,7 +211,7 @@ impl RealLaunch {
         Ok(program)
     }
 
-    fn http(&self, server: &Server) -> Result<HttpReach, Failure> {
+    fn http(&self, server: &Server) -> Result<HttpReach, Box<Failure>> {
         let text = server.sent_url().unwrap_or_default();
         // The text itself may hold a secret.
         let url = text
@@ -287,8 +292,8 @@ fn is_wanted(protocol: Protocol, era: Era) -> Result<(), String> {
     ))
 }
 
-fn not_started(server: &Server, resolved: &str, why: String) -> Failure {
-    Failure {
+fn not_started(server: &Server, resolved: &str, why: String) -> Box<Failure> {
+    Box::new(Failure {
         server: Label {
             name: server.name.clone(),
             resolved: resolved.to_owned(),
@@ -299,7 +304,7 @@ fn not_started(server: &Server, resolved: &str, why: String) -> Failure {
             why,
         },
         stderr: None,
-    }
+    })
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn in_folder(folder: &Path) -> Caller {
 
 #[test]
 fn repositories_of_every_layout_are_found_as_git_finds_them() {
-    let (_home, home) = home();
+    let (temporary, home) = home();
     let main = home.join("main");
     fs::create_dir_all(main.join("src/deep")).unwrap();
     git(&main, &["init", "--quiet"]);
@@ -94,7 +94,7 @@ fn repositories_of_every_layout_are_found_as_git_finds_them() {
         &project,
         &["clone", "--quiet", "--bare", &main_text, ".bare"],
     );
-    fs::write(project.join(".git"), "gitdir: ./.bare\n").unwrap();
+    temporary.write("project/.git", "gitdir: ./.bare\n");
     git(&project, &["worktree", "add", "--quiet", "one"]);
     git(
         &home,
@@ -131,14 +131,14 @@ fn repositories_of_every_layout_are_found_as_git_finds_them() {
 
 #[test]
 fn a_repository_that_is_made_later_is_found_then() {
-    let (_home, home) = home();
+    let (temporary, home) = home();
     assert_eq!(find(&home), Found::Nothing);
     for folder in ["objects", "refs"] {
         fs::create_dir_all(home.join(".git").join(folder)).unwrap();
     }
     // Without a `HEAD` it is no repository yet.
     assert_eq!(find(&home), Found::Nothing);
-    fs::write(home.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    temporary.write(".git/HEAD", "ref: refs/heads/main\n");
     let repository = Repository {
         common: home.join(".git"),
         worktree: Some(home.clone()),
@@ -148,7 +148,7 @@ fn a_repository_that_is_made_later_is_found_then() {
 
 #[test]
 fn a_broken_pointer_isolates_and_does_not_lead_to_the_repository_above() {
-    let (_home, home) = home();
+    let (temporary, home) = home();
     git(&home, &["init", "--quiet"]);
     let inner = home.join("inner");
     fs::create_dir(&inner).unwrap();
@@ -163,7 +163,7 @@ fn a_broken_pointer_isolates_and_does_not_lead_to_the_repository_above() {
         ),
         ("gitdir:  \n", "does not begin with `gitdir: ` and a path"),
     ] {
-        fs::write(inner.join(".git"), text).unwrap();
+        temporary.write("inner/.git", text);
         let scoped = key_of(Scope::Repo, &in_folder(&inner));
         assert_eq!(scoped.key.to_string(), format!("cwd:{}", inner.display()));
         let degraded = scoped.degraded.unwrap();
@@ -173,7 +173,7 @@ fn a_broken_pointer_isolates_and_does_not_lead_to_the_repository_above() {
         );
         assert!(degraded.fix.contains("git status"), "{degraded}");
     }
-    fs::write(inner.join(".git"), [0xff; 40]).unwrap();
+    temporary.write("inner/.git", [0xff; 40]);
     assert!(matches!(find(&inner), Found::Broken { .. }));
 }
 

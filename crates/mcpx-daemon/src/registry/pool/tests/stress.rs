@@ -19,7 +19,7 @@ use crate::registry::pool::{
 };
 
 const CALLERS: usize = 64;
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 24;
 
 /// What came of all the tries.
 #[derive(Default)]
