@@ -1,64 +1,98 @@
-//! What may be typed.
+//! What may be typed, and what was.
+//!
+//! Most commands are made from the table of operations (`tree`), the rest stand in `local`. Every setting is a flag of
+//! every command, before or after its words; `setting_flags` takes those out first, so that they cost a command nothing.
 
-use std::path::PathBuf;
+pub(crate) mod from_table;
+mod local;
+pub(crate) mod nearest;
+mod setting_flags;
+pub(crate) mod tree;
+mod usage;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 
-/// A hub for MCP servers: one daemon keeps them, every agent and script asks it.
-#[derive(Debug, Parser)]
-#[command(name = "mcpx", version, disable_help_subcommand = true)]
-pub(crate) struct Args {
-    /// Print one JSON document, in every case.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Read this configuration file and no other.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Use the built-in demo server and no configuration.
-    #[arg(long)]
-    pub(crate) demo: bool,
-    #[command(subcommand)]
-    pub(crate) command: Command,
+use clap::ArgMatches;
+use mcpx_config::Choice;
+
+use crate::exit::Failure;
+
+/// A command line that was understood.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    /// The command's words, `servers add`.
+    pub(crate) words: String,
+    /// What stood behind them.
+    pub(crate) matches: ArgMatches,
+    /// Files and settings, for the configuration.
+    pub(crate) choice: Choice,
 }
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// List the servers; starts none.
-    #[command(visible_aliases = ["list", "namespaces"])]
-    Ls,
-    /// Find tools by words.
-    Search {
-        /// What to look for.
-        #[arg(required = true)]
-        words: Vec<String>,
+/// What to do with a command line.
+#[derive(Debug)]
+pub(crate) enum Understood {
+    /// A command.
+    Command(Box<Typed>),
+    /// Print this text: help or the version.
+    Print {
+        /// `help` or `version`, for the document.
+        what: &'static str,
+        /// The text.
+        text: String,
     },
-    /// Print signatures of a namespace or of single tools.
-    Types {
-        /// `namespace` or `namespace.tool`.
-        #[arg(required = true)]
-        selectors: Vec<String>,
-    },
-    /// Call one tool.
-    Call {
-        /// `namespace.tool`.
-        tool: String,
-        /// A JSON object, or `key=value` pairs.
-        arguments: Vec<String>,
-    },
-    /// Show the daemon, its servers and their instances.
-    Status,
-    /// Be the daemon.
-    Daemon {
-        /// Settings, as flags.
-        #[arg(long, value_name = "TIME", default_value = "0s")]
-        daemon_idle_exit: String,
-        /// The state folder.
-        #[arg(long, value_name = "DIR")]
-        paths_state: Option<PathBuf>,
-    },
-    /// End the daemon.
-    Stop,
-    /// Serve the demo tools over stdio.
-    DemoServer,
 }
+
+/// Whether a command line asks for JSON, also one that cannot be understood. `variable`: what `MCPX_OUTPUT_JSON` says.
+#[must_use]
+pub(crate) fn wants_json(argv: &[OsString], variable: Option<&str>) -> bool {
+    let mut wanted = matches!(variable, Some("1" | "true" | "yes" | "on"));
+    for word in argv.iter().skip(1).filter_map(|word| word.to_str()) {
+        match word {
+            "--" => break,
+            "--json" | "--json=true" | "--output-json" | "--output-json=true" => wanted = true,
+            "--json=false" | "--output-json=false" => wanted = false,
+            _ => {}
+        }
+    }
+    wanted
+}
+
+/// Reads a command line; the first element is the program.
+///
+/// # Errors
+/// When it cannot be understood: what was typed, what there is instead.
+pub(crate) fn understand(argv: Vec<OsString>) -> Result<Understood, Failure> {
+    let argv: Vec<String> = argv
+        .into_iter()
+        .map(|word| {
+            word.into_string().map_err(|word| {
+                Failure::usage(format!(
+                    "an argument is not UTF-8: `{}`",
+                    word.to_string_lossy()
+                ))
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    let mut root = tree::root();
+    let sorted = setting_flags::sort(&root, argv.get(1..).unwrap_or_default())?;
+    let line = std::iter::once("mcpx".to_owned()).chain(sorted.line.iter().cloned());
+    let matches = match root.try_get_matches_from_mut(line) {
+        Ok(matches) => matches,
+        Err(error) => return usage::told(&error, &sorted.line),
+    };
+    let mut words = Vec::new();
+    let mut inner = matches;
+    while let Some((name, below)) = inner.remove_subcommand() {
+        words.push(name);
+        inner = below;
+    }
+    let words = tree::with_default(words);
+    Ok(Understood::Command(Box::new(Typed {
+        words,
+        matches: inner,
+        choice: sorted.choice,
+    })))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,69 +1,165 @@
-//! The commands, one file each.
+//! The commands, one file each; what needs no file of its own is made from the table of operations.
 
+mod batch;
 mod call;
+mod config;
 mod daemon;
-mod list;
+mod daemons;
+mod demo_server;
+mod doctor;
+mod events;
+mod from_table;
+mod init;
+mod log;
+mod log_sql;
+mod ls;
+mod other_requests;
+mod reference;
+mod serve;
+mod servers;
+mod shell_files;
+mod trust;
 
 use std::time::Duration;
 
-use mcpx_api::Caller;
-use mcpx_config::Choice;
+use mcp_wire::{Object, Raw};
+use mcpx_api::{Caller, operations};
+use mcpx_config::Config;
+use mcpx_config::settings::key;
 
-use crate::args::{Args, Command};
-use crate::demo_server::{self, DemoOptions};
+use crate::args::Typed;
 use crate::exit::{Exit, Failure};
+use crate::ladder::Hub;
 use crate::printer::Printer;
 use crate::settings::Told;
+
+pub(crate) use demo_server::DemoServer;
+
+/// What a command works with: what was typed, where it stands, what is configured.
+#[derive(Debug)]
+pub(crate) struct Desk<'a> {
+    /// What was typed.
+    pub(crate) typed: &'a Typed,
+    /// Where the command stands.
+    pub(crate) told: Told,
+    /// What is configured.
+    pub(crate) config: Config,
+    /// Where results go.
+    pub(crate) printer: Printer,
+}
+
+impl<'a> Desk<'a> {
+    fn read(typed: &'a Typed, printer: Printer) -> Result<Self, Failure> {
+        let told = Told::read(typed.choice.clone())?;
+        let config = told.config()?;
+        let mut printer = printer;
+        printer.json |= config.settings.bool(key::OUTPUT_JSON);
+        printer.color = match config.settings.text(key::OUTPUT_COLOR) {
+            "always" => true,
+            "never" => false,
+            _ => printer.width.is_some(),
+        };
+        Ok(Self {
+            typed,
+            told,
+            config,
+            printer,
+        })
+    }
+
+    /// The way to the daemon.
+    pub(crate) fn hub(&self) -> Result<Hub<'_>, Failure> {
+        Hub::new(&self.told, &self.config, self.caller(), self.printer)
+    }
+
+    /// Who asks.
+    pub(crate) fn caller(&self) -> Caller {
+        let variable = |name: &str| self.told.surroundings.variable(name).map(str::to_owned);
+        let sent = self.config.settings.sent_with_call();
+        let settings = (!sent.is_empty()).then(|| {
+            let settings: Object = sent
+                .into_iter()
+                .map(|(path, text)| (path.to_owned(), Raw::from(text)))
+                .collect();
+            Raw::from(settings).as_str().to_owned()
+        });
+        Caller {
+            cwd: Some(self.told.surroundings.cwd.clone()),
+            session: variable("MCPX_SESSION").or_else(|| variable("MCPX_SESSION_ID")),
+            parent_session: variable("MCPX_PARENT_SESSION_ID"),
+            pid: None,
+            call: None,
+            ephemeral: true,
+            trace_parent: variable("MCPX_TRACE_PARENT"),
+            settings,
+        }
+    }
+
+    /// Prints a document: as JSON, or as people read it.
+    pub(crate) fn print(&self, document: &Raw) -> Result<(), Failure> {
+        if self.printer.json {
+            self.printer.document(document)
+        } else {
+            self.printer.painted(&crate::render::document(document, self.printer))
+        }
+    }
+}
 
 /// Does what was typed.
 ///
 /// # Errors
 /// When it did not.
-pub(crate) fn run(args: &Args, printer: Printer) -> Result<Exit, Failure> {
-    match &args.command {
-        Command::DemoServer => block(async {
-            demo_server::serve(DemoOptions {
-                era: None,
-                changed: false,
-                http: None,
-                now: now_plain,
-                announce: |_| {},
-            })
-            .await
-            .map_err(|error| Failure::failed(format!("{error:#}")))?;
-            Ok(Exit::Ok)
-        }),
-        Command::Daemon {
-            daemon_idle_exit,
-            paths_state,
-        } => {
-            let mut flags = vec![("daemon.idleExit".to_owned(), daemon_idle_exit.clone())];
-            if let Some(state) = paths_state {
-                flags.push(("paths.state".to_owned(), state.display().to_string()));
-            }
-            let told = Told::read(choice(args, flags))?;
-            daemon::daemon(told, printer)
+pub(crate) fn run(typed: &Typed, printer: Printer) -> Result<Exit, Failure> {
+    // Without a configuration.
+    match typed.words.as_str() {
+        "demo-server" => return block(demo_server::run_typed(&typed.matches)),
+        "daemon" if !crate::args::from_table::switch(&typed.matches, "detached") => {
+            return daemon::daemon(Told::read(typed.choice.clone())?, printer);
         }
-        Command::Ls => block(list::ls(&told(args)?, printer)),
-        Command::Search { words } => block(list::search(&told(args)?, words, printer)),
-        Command::Types { selectors } => block(list::types(&told(args)?, selectors, printer)),
-        Command::Call { tool, arguments } => {
-            block(call::call(&told(args)?, tool, arguments, printer))
-        }
-        Command::Status => block(list::status(&told(args)?, printer)),
-        Command::Stop => block(daemon::stop(&told(args)?, printer)),
+        "completion" => return shell_files::completion(&typed.matches, printer),
+        "man" => return shell_files::man(printer),
+        "reference" => return reference::reference(&typed.matches, printer),
+        "doctor" => return block(doctor::doctor(typed, printer)),
+        "init" => return init::init(typed, printer),
+        _ => {}
+    }
+    let desk = Desk::read(typed, printer)?;
+    // What goes wrong from here on is told as the settings say.
+    let printer = desk.printer;
+    let done = with_desk(&desk);
+    match done {
+        Ok(exit) => Ok(exit),
+        Err(failure) => Ok(printer.failure(&failure)),
     }
 }
 
-fn told(args: &Args) -> Result<Told, Failure> {
-    Told::read(choice(args, Vec::new()))
-}
-
-fn choice(args: &Args, flags: Vec<(String, String)>) -> Choice {
-    Choice {
-        config_file: args.config.clone(),
-        demo: args.demo,
-        flags,
+fn with_desk(desk: &Desk<'_>) -> Result<Exit, Failure> {
+    match desk.typed.words.as_str() {
+        "ls" => block(ls::ls(desk)),
+        "call" => block(call::call(desk)),
+        "batch" => block(batch::batch(desk)),
+        "tool" => block(other_requests::tool(desk)),
+        "resources read" => block(other_requests::resource(desk)),
+        "prompts get" => block(other_requests::prompt(desk)),
+        "complete" => block(other_requests::complete(desk)),
+        "task result" => block(call::task_result(desk)),
+        "log" => block(log::log(desk)),
+        "log sql" => log_sql::sql(desk),
+        "events" => block(events::events(desk)),
+        "servers add" => block(servers::add(desk)),
+        "servers import" => block(servers::import(desk)),
+        "servers trust" => block(trust::trust(desk)),
+        "config" => config::config(desk),
+        "daemon" => block(daemon::detached(desk)),
+        "daemon token" => daemon::token(desk),
+        "daemon restart" => block(daemon::restart(desk)),
+        "daemons" => block(daemons::daemons(desk)),
+        "stop" => block(daemon::stop(desk)),
+        "serve" => block_to_the_end(serve::serve(desk)),
+        words => match operations::all().find(|operation| operation.word == Some(words)) {
+            Some(operation) => block(from_table::run(desk, operation)),
+            None => Err(Failure::failed(format!("`{words}` has no code"))),
+        },
     }
 }
 
@@ -73,29 +169,33 @@ pub(crate) fn now_plain() -> jiff::Timestamp {
     jiff::Timestamp::now()
 }
 
-/// Runs a command on one thread.
-fn block(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::failed(format!("cannot begin: {error}")))?;
-    let ended = runtime.block_on(command);
+        .map_err(|error| Failure::failed(format!("cannot begin: {error}")))
+}
+
+/// Runs a command on one thread. Ctrl-C drops it, and with it the connection on which it waits.
+fn block(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            ended = command => ended,
+            Ok(()) = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+        }
+    });
     // What still waits, such as for a line of stdin, is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(10));
     ended
 }
 
-/// Who asks, when a command does.
-fn caller(told: &Told) -> Caller {
-    let variable = |name: &str| told.surroundings.variable(name).map(str::to_owned);
-    Caller {
-        cwd: Some(told.surroundings.cwd.clone()),
-        session: variable("MCPX_SESSION").or_else(|| variable("MCPX_SESSION_ID")),
-        parent_session: variable("MCPX_PARENT_SESSION_ID"),
-        pid: None,
-        call: None,
-        ephemeral: true,
-        trace_parent: variable("MCPX_TRACE_PARENT"),
-        settings: None,
-    }
+/// Runs a command that minds signals itself.
+fn block_to_the_end(
+    command: impl Future<Output = Result<Exit, Failure>>,
+) -> Result<Exit, Failure> {
+    let runtime = runtime()?;
+    let ended = runtime.block_on(command);
+    runtime.shutdown_timeout(Duration::from_millis(10));
+    ended
 }

@@ -18,16 +18,19 @@ pub(crate) enum Exit {
     Waiting,
     /// A time limit was reached.
     TimedOut,
+    /// Ctrl-C ended it.
+    Interrupted,
 }
 
 impl Exit {
     /// Every exit code, for the reference page.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Ok,
         Self::Failed,
         Self::Usage,
         Self::Waiting,
         Self::TimedOut,
+        Self::Interrupted,
     ];
 
     /// The number.
@@ -38,6 +41,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Waiting => 75,
             Self::TimedOut => 124,
+            Self::Interrupted => 130,
         }
     }
 
@@ -49,6 +53,7 @@ impl Exit {
             Self::Usage => "the command line is wrong, or names what does not exist",
             Self::Waiting => "something waits: for a person's answer, or for a task that goes on",
             Self::TimedOut => "a time limit was reached",
+            Self::Interrupted => "Ctrl-C ended it",
         }
     }
 }
@@ -85,10 +90,34 @@ impl Failure {
         }
     }
 
+    /// Ctrl-C ended it.
+    pub(crate) fn interrupted() -> Self {
+        Self {
+            exit: Exit::Interrupted,
+            error: ApiError::new(Code::Conflict, "interrupted"),
+        }
+    }
+
     /// With what to do.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.error = self.error.hint(hint);
         self
+    }
+
+    /// From a text whose last lines begin with `hint: `.
+    pub(crate) fn with_hint_lines(exit: Exit, text: &str) -> Self {
+        let (message, hint) = match text.split_once("\nhint: ") {
+            Some((message, hint)) => (message, Some(hint.replace("\nhint: ", "\n"))),
+            None => (text, None),
+        };
+        let failure = match exit {
+            Exit::Usage => Self::usage(message),
+            _ => Self::failed(message),
+        };
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 
     /// The document for `--json`.
@@ -100,6 +129,7 @@ impl Failure {
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let exit = match error.code {
+            _ if error.data.contains("inputRequired") => Exit::Waiting,
             Code::BadRequest | Code::NotFound => Exit::Usage,
             Code::Timeout if error.data.contains("task") => Exit::Waiting,
             Code::Timeout => Exit::TimedOut,

@@ -1,86 +1,280 @@
 //! From a command to a daemon that serves its configuration: the one that runs, the one that was named, or a new one.
+//!
+//! There is no question whether a daemon answers before the request itself: what cannot be connected to was not asked
+//! anything, so a daemon is started and the request sent then. A daemon that was named is never replaced by another.
 
-use std::ffi::OsString;
+mod spawn;
+pub(crate) use spawn::this_program;
+mod version;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use child_process::Detached;
 use mcp_wire::Object;
-use mcpx_api::client::Endpoint;
-use mcpx_api::{Caller, Client, ClientError, Op, operation};
+use mcpx_api::client::{Answer, Endpoint, Events};
+use mcpx_api::{Caller, Client, ClientError, Code, Op, Operation, operation};
 use mcpx_config::Config;
 use mcpx_config::settings::key;
 use mcpx_store::StateDir;
-use mcpx_store::daemons::Daemons;
+use mcpx_store::daemons::{DaemonRecord, Daemons};
 
+use crate::VERSION;
 use crate::exit::Failure;
-use crate::settings::{Told, environment, temporary};
+use crate::printer::Printer;
+use crate::settings::{Told, temporary, variable};
 
-/// A client of the daemon that serves this configuration; one is started when none answers and that is allowed.
-///
-/// # Errors
-/// When there is none, and none could be started.
-pub(crate) async fn connect(
-    told: &Told,
-    config: &Config,
-    caller: Caller,
-) -> Result<Client, Failure> {
-    let timeout = config.settings.duration(key::HTTP_REQUEST_TIMEOUT);
-    let named = config.settings.text(key::DAEMON_ENDPOINT);
-    if !named.is_empty() {
-        return Ok(Client::new(endpoint(named)?, caller, timeout));
+/// How long between two looks for a daemon that is starting; it is there within milliseconds.
+const LOOK: Duration = Duration::from_millis(4);
+
+/// The way to the daemon of a configuration.
+#[derive(Debug)]
+pub(crate) struct Hub<'a> {
+    told: &'a Told,
+    config: &'a Config,
+    printer: Printer,
+    client: Client,
+    /// What runs for this configuration, as far as a record says.
+    record: Option<DaemonRecord>,
+    /// Whether the daemon was named.
+    named: Option<String>,
+}
+
+impl<'a> Hub<'a> {
+    /// The way to it; nothing is connected yet.
+    ///
+    /// # Errors
+    /// When the daemon was named and the name cannot be read.
+    pub(crate) fn new(
+        told: &'a Told,
+        config: &'a Config,
+        caller: Caller,
+        printer: Printer,
+    ) -> Result<Self, Failure> {
+        let timeout = config.settings.duration(key::HTTP_REQUEST_TIMEOUT);
+        let named = config.settings.text(key::DAEMON_ENDPOINT);
+        if !named.is_empty() {
+            return Ok(Self {
+                told,
+                config,
+                printer,
+                client: Client::new(endpoint(told, named)?, caller, timeout),
+                record: None,
+                named: Some(named.to_owned()),
+            });
+        }
+        let record = record(told, config);
+        let socket = match &record {
+            Some(record) => record.socket.clone(),
+            None => socket(told, config),
+        };
+        Ok(Self {
+            told,
+            config,
+            printer,
+            client: Client::unix(&socket, caller, timeout),
+            record,
+            named: None,
+        })
     }
-    let socket = socket(told, config);
-    let client = Client::unix(&socket, caller, timeout);
-    match ping(&client, config).await {
-        Ok(()) => return Ok(client),
-        Err(ClientError::NoDaemon(..)) => {}
-        Err(error) => return Err(error.into()),
+
+    /// What runs for this configuration, as far as a record says.
+    pub(crate) fn record(&self) -> Option<&DaemonRecord> {
+        self.record.as_ref()
     }
-    if !config.settings.bool(key::DAEMON_AUTOSTART) {
-        return Err(Failure::failed("no daemon runs for this configuration")
-            .hint("start one: `mcpx daemon --detached`, or allow it: `daemon.autostart`"));
-    }
-    start(told, config)?;
-    let deadline = Instant::now() + config.settings.duration(key::AUTOSTART_CONNECT_TIMEOUT);
-    let pause = config
-        .settings
-        .duration(key::AUTOSTART_POLL_INTERVAL)
-        .max(Duration::from_millis(1));
-    loop {
-        match ping(&client, config).await {
-            Ok(()) => return Ok(client),
-            Err(ClientError::NoDaemon(..)) if Instant::now() < deadline => {
-                // Quick at first: a daemon is there within milliseconds.
-                tokio::time::sleep(pause.min(Duration::from_millis(5))).await;
+
+    /// Asks; a daemon is started when none answers and that is allowed.
+    ///
+    /// # Errors
+    /// When there is no daemon, or it says no.
+    pub(crate) async fn ask(&self, op: Op, params: &Object) -> Result<Answer, Failure> {
+        let operation = operation(op);
+        self.same_version().await?;
+        match self.client.send(operation, params).await {
+            Ok(answer) => Ok(answer),
+            Err(error) if self.may_start(operation, &error) => {
+                self.start().await?;
+                let sent = self.client.send(operation, params).await;
+                sent.map_err(|error| self.failure(error))
             }
-            Err(_) => {
-                return Err(Failure::failed("a daemon was started and does not answer")
-                    .hint(format!("its log: {}", output(told).display())));
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// Asks for a stream, as [`Hub::ask`].
+    ///
+    /// # Errors
+    /// As [`Hub::ask`].
+    pub(crate) async fn stream(&self, op: Op, params: &Object) -> Result<Events, Failure> {
+        let operation = operation(op);
+        self.same_version().await?;
+        match self.client.stream(operation, params).await {
+            Ok(events) => Ok(events),
+            Err(error) if self.may_start(operation, &error) => {
+                self.start().await?;
+                let sent = self.client.stream(operation, params).await;
+                sent.map_err(|error| self.failure(error))
             }
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// Asks the daemon that runs; nothing when none does.
+    ///
+    /// # Errors
+    /// When it says no.
+    pub(crate) async fn ask_running(
+        &self,
+        op: Op,
+        params: &Object,
+    ) -> Result<Option<Answer>, Failure> {
+        match self.client.send(operation(op), params).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(ClientError::NoDaemon(..)) if self.named.is_none() => Ok(None),
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// Makes sure that a daemon answers, and hands out the client.
+    ///
+    /// # Errors
+    /// When none does, and none could be started.
+    pub(crate) async fn connected(&self) -> Result<&Client, Failure> {
+        self.ask(Op::Health, &Object::new()).await?;
+        Ok(&self.client)
+    }
+
+    /// Whether a request that failed like this may be sent to a new daemon.
+    fn may_start(&self, operation: &Operation, error: &ClientError) -> bool {
+        if self.named.is_some() {
+            return false;
+        }
+        match error {
+            ClientError::NoDaemon(..) => true,
+            // It ended while it was asked.
+            ClientError::Broken(_) => operation.idempotent,
+            _ => false,
+        }
+    }
+
+    fn failure(&self, error: ClientError) -> Failure {
+        let other = self.record.as_ref().filter(|record| record.version != VERSION);
+        match (error, other, &self.named) {
+            (ClientError::NoDaemon(at, error), _, Some(_)) => {
+                Failure::failed(format!("no daemon answers at `{at}`: {error}"))
+                    .hint("it was named by `daemon.endpoint`, so no other one is used")
+            }
+            (ClientError::Api(error), Some(record), _)
+                if matches!(error.code, Code::MethodNotAllowed)
+                    || (error.code == Code::NotFound && error.message.contains("no such path")) =>
+            {
+                Failure::failed(format!(
+                    "the daemon has version {}, this command {VERSION}, and it does not know what was asked: {}",
+                    record.version, error.message
+                ))
+                .hint("end it, and the next command starts the right one: `mcpx stop`")
+            }
+            (error, ..) => error.into(),
+        }
+    }
+
+    /// Starts a daemon unless another command just did, and waits until one answers.
+    ///
+    /// # Errors
+    /// When none answers in time, with the end of its log.
+    pub(crate) async fn start(&self) -> Result<(), Failure> {
+        if !self.config.settings.bool(key::DAEMON_AUTOSTART) {
+            return Err(Failure::failed("no daemon runs for this configuration")
+                .hint("start one: `mcpx daemon --detached`, or allow it: `daemon.autostart`"));
+        }
+        let started = spawn::start(self.told, self.config)?;
+        let wait = self.config.settings.duration(key::AUTOSTART_CONNECT_TIMEOUT);
+        let deadline = Instant::now() + wait;
+        loop {
+            match self.ping().await {
+                Ok(()) => return Ok(()),
+                Err(ClientError::NoDaemon(..) | ClientError::Broken(_)) => {}
+                Err(error) => return Err(self.failure(error)),
+            }
+            // Read before the last look: a daemon that lost the election is followed by one that won it.
+            let why = started.failed();
+            if let Some(why) = why {
+                return match self.ping().await {
+                    Ok(()) => Ok(()),
+                    Err(_) => Err(Failure::with_hint_lines(
+                        crate::exit::Exit::Failed,
+                        &format!("the daemon could not start: {why}"),
+                    )),
+                };
+            }
+            if Instant::now() >= deadline {
+                let tail = started.tail(self.config.settings.bytes(key::AUTOSTART_LOG_TAIL));
+                return Err(Failure::failed(format!(
+                    "a daemon was started and does not answer within {:.1} s{tail}",
+                    wait.as_secs_f64()
+                ))
+                .hint(format!("its log: {}", started.output().display())));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn ping(&self) -> Result<(), ClientError> {
+        let wait = self.config.settings.duration(key::AUTOSTART_PING_TIMEOUT);
+        let nothing = Object::new();
+        let health = self.client.send(operation(Op::Health), &nothing);
+        tokio::time::timeout(wait, health)
+            .await
+            .map_err(|_| ClientError::Timeout(wait))??;
+        Ok(())
+    }
+
+    /// Waits until no daemon answers at this place and its process has gone.
+    ///
+    /// # Errors
+    /// When it is still there at the deadline.
+    pub(crate) async fn gone(&self, deadline: Instant) -> Result<(), Failure> {
+        loop {
+            let answers = !matches!(self.ping().await, Err(ClientError::NoDaemon(..)));
+            let runs = self
+                .record
+                .as_ref()
+                .is_some_and(|record| record.is_alive() == Some(true));
+            if !answers && !runs {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                let pid = self.record.as_ref().map_or(0, |record| record.pid);
+                return Err(Failure::failed(format!(
+                    "the daemon (process {pid}) was asked to end and is still there"
+                ))
+                .hint("`mcpx daemons` shows it"));
+            }
+            tokio::time::sleep(LOOK).await;
         }
     }
 }
 
-/// A client of the daemon that runs for this configuration, if one does.
-pub(crate) async fn running(told: &Told, config: &Config, caller: Caller) -> Option<Client> {
-    let timeout = config.settings.duration(key::HTTP_REQUEST_TIMEOUT);
-    let client = Client::unix(&socket(told, config), caller, timeout);
-    ping(&client, config).await.ok()?;
-    Some(client)
+/// The record of the daemon of this configuration, when there is one that can be read.
+pub(crate) fn record(told: &Told, config: &Config) -> Option<DaemonRecord> {
+    Daemons::new(&StateDir::at(&told.state))
+        .read(&config.key)
+        .ok()
+        .flatten()
 }
 
-async fn ping(client: &Client, config: &Config) -> Result<(), ClientError> {
-    let wait = config.settings.duration(key::AUTOSTART_PING_TIMEOUT);
-    let nothing = Object::new();
-    let health = client.send(operation(Op::Health), &nothing);
-    tokio::time::timeout(wait, health)
-        .await
-        .map_err(|_| ClientError::Timeout(wait))??;
-    Ok(())
+/// Where a daemon without a record listens.
+fn socket(told: &Told, config: &Config) -> PathBuf {
+    let configured = config.settings.text(key::SOCKET_PATH);
+    if configured.is_empty() {
+        mcpx_daemon::lifecycle::election::socket_path(&told.state, &temporary(), &config.key)
+    } else {
+        PathBuf::from(configured)
+    }
 }
 
-fn endpoint(named: &str) -> Result<Endpoint, Failure> {
+/// Where a daemon that was named listens, and its token: that of the record when it is one of this machine, else
+/// `MCPX_TOKEN`.
+fn endpoint(told: &Told, named: &str) -> Result<Endpoint, Failure> {
     if let Some(path) = named.strip_prefix("unix://") {
         return Ok(Endpoint::Unix(PathBuf::from(path)));
     }
@@ -89,69 +283,17 @@ fn endpoint(named: &str) -> Result<Endpoint, Failure> {
             "`daemon.endpoint` was `{named}`, expected `unix://PATH` or `http://HOST:PORT`"
         )));
     };
-    Ok(Endpoint::Tcp {
-        address: address.trim_end_matches('/').to_owned(),
-        token: None,
-    })
-}
-
-/// Where the daemon of this configuration listens.
-pub(crate) fn socket(told: &Told, config: &Config) -> PathBuf {
+    let address = address.trim_end_matches('/').to_owned();
     let recorded = Daemons::new(&StateDir::at(&told.state))
-        .read(&config.key)
-        .ok()
-        .flatten();
-    match recorded {
-        Some(record) => record.socket,
-        None => {
-            let configured = config.settings.text(key::SOCKET_PATH);
-            if configured.is_empty() {
-                mcpx_daemon::lifecycle::election::socket_path(
-                    &told.state,
-                    &temporary(),
-                    &config.key,
-                )
-            } else {
-                PathBuf::from(configured)
-            }
-        }
-    }
-}
-
-/// Where a daemon that a command starts prints to.
-fn output(told: &Told) -> PathBuf {
-    told.state.join("daemon.log")
-}
-
-fn start(told: &Told, config: &Config) -> Result<(), Failure> {
-    StateDir::open(&told.state).map_err(|error| Failure::failed(error.to_string()))?;
-    let configured = config.settings.text(key::AUTOSTART_BIN);
-    let program = if configured.is_empty() {
-        told.surroundings.exe.clone()
-    } else {
-        PathBuf::from(configured)
-    };
-    let mut args: Vec<OsString> = Vec::new();
-    if told.choice.demo {
-        args.push("--demo".into());
-    }
-    if let Some(file) = &told.choice.config_file {
-        args.push("--config".into());
-        args.push(file.clone().into());
-    }
-    args.push("daemon".into());
-    let idle = config.settings.duration(key::AUTOSTART_IDLE_EXIT);
-    args.push(format!("--daemon-idle-exit={}s", idle.as_secs()).into());
-    args.push("--paths-state".into());
-    args.push(told.state.clone().into());
-    let daemon = Detached {
-        program,
-        args,
-        env: environment(),
-        cwd: told.surroundings.cwd.clone(),
-    };
-    daemon
-        .start(&output(told))
-        .map_err(|error| Failure::failed(format!("the daemon cannot be started: {error}")))?;
-    Ok(())
+        .list()
+        .records
+        .into_iter()
+        .find(|record| {
+            record.endpoint.as_deref().and_then(|at| at.strip_prefix("http://")) == Some(&address)
+        })
+        .and_then(|record| record.token);
+    Ok(Endpoint::Tcp {
+        token: recorded.or_else(|| variable("MCPX_TOKEN")),
+        address,
+    })
 }

@@ -13,7 +13,7 @@ use mcpx_config::{Choice, Config, Surroundings, load};
 use mcpx_store::StateDir;
 use mcpx_store::trust::TrustFile;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// Where a command stands, and what it was told.
 #[derive(Debug, Clone)]
@@ -53,6 +53,33 @@ pub(crate) fn surroundings() -> Result<Surroundings, Failure> {
 /// The whole environment, for a program that is to have the same.
 pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
+}
+
+/// One variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+/// How stdout looks: the width of its terminal, nothing when it is none.
+pub(crate) fn width() -> Option<usize> {
+    use std::io::IsTerminal as _;
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+    {
+        return Some(usize::from(size.ws_col));
+    }
+    let told = variable("COLUMNS").and_then(|text| text.parse().ok());
+    Some(told.unwrap_or(80))
+}
+
+/// Whether somebody can be asked.
+pub(crate) fn can_ask() -> bool {
+    use std::io::IsTerminal as _;
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// The system's folder for temporary files.
@@ -96,7 +123,7 @@ impl Told {
         let (accepted, _) = TrustFile::new(&StateDir::at(&self.state)).load();
         let trust = accepted.into_keys().collect();
         load(&self.surroundings, &self.choice, &trust)
-            .map_err(|error| Failure::usage(error.to_string()))
+            .map_err(|error| Failure::with_hint_lines(Exit::Usage, &error.to_string()))
     }
 }
 

@@ -1,0 +1,126 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[track_caller]
+fn made(typed: &[&str], schema: &str) -> String {
+    let schema = Schema::of(Some(&Raw::parse(schema).unwrap()));
+    let object = match read(&words(typed)).unwrap() {
+        Arguments::Whole(object) => object,
+        Arguments::Pairs(pairs) => by_schema(pairs, &schema).unwrap(),
+    };
+    Raw::from(object).as_str().to_owned()
+}
+
+const SCHEMA: &str = r##"{"type":"object","$defs":{"size":{"type":"integer"}},"properties":{
+  "s":{"type":"string"}, "n":{"type":"integer"}, "f":{"type":"number"}, "b":{"type":"boolean"},
+  "o":{"type":["string","null"]}, "u":{"anyOf":[{"type":"string"},{"type":"integer"}]},
+  "tags":{"type":"array","items":{"type":"string"}}, "ids":{"type":"array","items":{"type":"integer"}},
+  "x":{"type":"object"}, "r":{"$ref":"#/$defs/size"}, "e":{"enum":["1",2,"three"]}}}"##;
+
+#[test]
+fn a_value_is_read_by_the_type_of_its_property() {
+    #[track_caller]
+    fn check(typed: &[&str], expect: &str) {
+        assert_eq!(made(typed, SCHEMA), expect, "{typed:?}");
+    }
+    check(&["s=5", "n=5"], r#"{"s":"5","n":5}"#);
+    check(&["s=true", "b=true"], r#"{"s":"true","b":true}"#);
+    check(&["s=\"q\"", "s2=a=b"], r#"{"s":"\"q\"","s2":"a=b"}"#);
+    check(&["s="], r#"{"s":""}"#);
+    check(&["f=1.50"], r#"{"f":1.50}"#);
+    check(&["n=1.5"], r#"{"n":1.5}"#);
+    check(&["n=many"], r#"{"n":"many"}"#);
+    check(&["o=null", "u=7", "u2=x"], r#"{"o":null,"u":7,"u2":"x"}"#);
+    check(&["tags=a"], r#"{"tags":["a"]}"#);
+    check(&["tags=1", "tags=b"], r#"{"tags":["1","b"]}"#);
+    check(&["ids=[1,2]"], r#"{"ids":[1,2]}"#);
+    check(&["ids=1", "ids=2"], r#"{"ids":[1,2]}"#);
+    check(&["x={\"a\":1}", "r=3"], r#"{"x":{"a":1},"r":3}"#);
+    check(&["e=1", "n=2"], r#"{"e":"1","n":2}"#);
+    check(&["e=2"], r#"{"e":2}"#);
+    check(&["s:=5", "tags:=[]"], r#"{"s":5,"tags":[]}"#);
+}
+
+#[test]
+fn without_a_schema_json_is_json_and_the_rest_is_text() {
+    assert_eq!(
+        made(&["a=5", "b=x", "c=a", "c=b"], "{}"),
+        r#"{"a":5,"b":"x","c":["a","b"]}"#
+    );
+}
+
+#[test]
+fn a_file_is_text_or_the_whole_object() {
+    let home = testkit::TempHome::new();
+    let text = home.write("t.txt", "5");
+    let whole = home.write("w.json", r#"{"n": 1}"#);
+    assert_eq!(made(&[&format!("n=@{}", text.display())], SCHEMA), r#"{"n":"5"}"#);
+    assert_eq!(made(&[&format!("@{}", whole.display())], SCHEMA), r#"{"n":1}"#);
+    let error = read(&words(&["@/no/such/file"])).unwrap_err();
+    assert!(error.error.message.contains("/no/such/file"), "{error:?}");
+}
+
+#[test]
+fn wrong_json_is_told_with_its_place_and_what_was_expected() {
+    #[track_caller]
+    fn check(typed: &str, expect: &[&str]) {
+        let error = read(&words(&[typed])).unwrap_err();
+        let told = format!("{}\n{}", error.error.message, error.error.hint.unwrap_or_default());
+        for part in expect {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+    check(
+        r#"{"message":"hi" "x":1}"#,
+        &["expected `,` or `}` at line 1, column 17", "{\"message\":\"hi\" ⟨here⟩\"x\":1}", "'{\"message\":\"hi\"}'"],
+    );
+    check("{\n  \"a\": tru\n}", &["line 2, column 10"]);
+    check("[1]", &["an array", "expected a JSON object"]);
+    check("\"text\"", &["a string"]);
+    check("hello", &["expected a JSON object"]);
+    check(r#"{"a":1,"a":2}"#, &["`a` twice"]);
+    check("{'a':1}", &["key must be a string at line 1, column 2"]);
+    let error = read(&words(&["n=1", "x"])).unwrap_err();
+    assert!(error.error.message.contains("`x` is no `key=value`"));
+    let error = read(&words(&["a:={"])).unwrap_err();
+    assert!(error.error.message.contains("the values of `a`"));
+}
+
+#[test]
+fn a_key_that_takes_one_value_is_not_given_twice() {
+    let Arguments::Pairs(pairs) = read(&words(&["n=1", "n=2"])).unwrap() else {
+        panic!("pairs");
+    };
+    let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
+    let error = by_schema(pairs, &schema).unwrap_err();
+    assert!(error.error.message.contains("`n` was given 2 times"), "{error:?}");
+}
+
+proptest! {
+    #[test]
+    fn any_words_are_an_object_or_a_failure(typed in proptest::collection::vec("[^@-]{0,12}|[a-z]{1,3}:?=.{0,6}|\\{.{0,12}", 0..4)) {
+        match read(&typed) {
+            Ok(Arguments::Whole(object)) => prop_assert!(serde_json::from_str::<serde_json::Value>(Raw::from(object).as_str()).is_ok()),
+            Ok(Arguments::Pairs(pairs)) => {
+                let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
+                if let Ok(object) = by_schema(pairs, &schema) {
+                    let text = Raw::from(object).as_str().to_owned();
+                    prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
+                }
+            }
+            Err(failure) => prop_assert!(!failure.error.message.is_empty()),
+        }
+    }
+
+    #[test]
+    fn a_property_of_strings_keeps_every_text(text in "[^@].{0,20}|") {
+        let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
+        let Arguments::Pairs(pairs) = read(&[format!("s={text}"), "n=1".to_owned()]).unwrap() else { panic!("pairs") };
+        prop_assert_eq!(by_schema(pairs, &schema).unwrap().string("s"), Some(text));
+    }
+}
