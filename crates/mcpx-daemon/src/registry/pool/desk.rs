@@ -13,13 +13,14 @@ mod pump;
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use mcp_client::{Cause, Delivery, Failure, FailureKind};
-use tokio::{
-    sync::{OwnedSemaphorePermit, oneshot},
-    time::Instant,
-};
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ending, backoff::Backoff, cap::Cap};
+use super::{
+    Ending,
+    backoff::Backoff,
+    cap::{Cap, CapPlace},
+};
 use crate::registry::{
     instance::Instance,
     lease::{Lease, LeaseError},
@@ -45,7 +46,7 @@ pub(super) struct Place {
     /// Why nobody gets it any more.
     retired: Option<Ending>,
     /// Its place among all pools' instances.
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<CapPlace>,
 }
 
 pub(super) enum Phase {
@@ -125,7 +126,7 @@ pub(super) struct Desk {
     pub(super) backoff: Backoff,
     pub(super) cap: Option<Arc<Cap>>,
     /// Places that came from the cap after it was waited for.
-    pub(super) spare: Vec<OwnedSemaphorePermit>,
+    pub(super) spare: Vec<CapPlace>,
     /// Cancels the wait for a place among all pools' instances, while there is one.
     pub(super) waits_for_cap: Option<CancellationToken>,
     pub(super) places: Vec<Place>,

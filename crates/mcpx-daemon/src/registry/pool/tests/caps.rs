@@ -83,3 +83,38 @@ async fn what_was_started_for_nobody_is_given_up_too() {
     one.pool.close().await;
     two.ends_clean().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_cap_grows_at_once_and_shrinks_as_instances_end() {
+    let (cap, fake) = (Cap::new(1), Arc::<Fake>::default());
+    let bench = Bench::with(|server| server.max = 8, Arc::clone(&fake), Some(&cap));
+    let a = bench.lease("a").await.unwrap();
+    let pool = Arc::clone(&bench.pool);
+    let waits = tokio::spawn(async move { pool.lease(&session_key("b"), patient()).await });
+    settle().await;
+    cap.resize(3);
+    let b = waits.await.unwrap().unwrap();
+    let c = bench.lease("c").await.unwrap();
+    cap.resize(1);
+    assert_eq!((cap.max(), fake.there()), (1, 3));
+    let refused = |session: &'static str| {
+        let pool = Arc::clone(&bench.pool);
+        async move {
+            let wait = wait(Duration::from_secs(1));
+            pool.lease(&session_key(session), wait).await.is_err()
+        }
+    };
+    assert!(refused("d").await);
+    a.poison("done");
+    b.poison("done");
+    drop((a, b));
+    assert!(refused("d").await);
+    drop(c);
+    drop(bench.lease("d").await.unwrap());
+    assert_eq!(fake.there(), 1);
+    cap.resize(2);
+    let e = bench.lease("e").await.unwrap();
+    assert_eq!(fake.there(), 2);
+    drop(e);
+    bench.ends_clean().await;
+}
