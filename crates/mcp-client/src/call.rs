@@ -58,6 +58,8 @@ pub struct CallOptions {
     pub ask: Option<Arc<dyn Ask>>,
     /// Modern: whether an `input_required` or a task is handed back instead of answered and waited for.
     pub hand_back: bool,
+    /// Modern: whether the server is not told that tasks are taken. It then answers, or asks, within the call.
+    pub without_tasks: bool,
     /// Whether doing it twice does no more than doing it once, in the caller's judgement. Only then is it repeated by
     /// itself after a lost session.
     pub repeatable: bool,

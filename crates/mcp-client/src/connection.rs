@@ -82,6 +82,8 @@ pub(crate) struct Inner {
     generation: AtomicU64,
     renewing: tokio::sync::Mutex<()>,
     pub(crate) listening: Mutex<Listening>,
+    /// Held while what is listened to changes: each change builds on the last one.
+    pub(crate) changing_interest: tokio::sync::Mutex<()>,
     /// Room for requests of the server that are being answered.
     answering: Arc<Semaphore>,
 }
@@ -111,6 +113,7 @@ impl Inner {
             generation: AtomicU64::new(0),
             renewing: tokio::sync::Mutex::new(()),
             listening: Mutex::default(),
+            changing_interest: tokio::sync::Mutex::new(()),
             answering: Arc::new(Semaphore::new(ANSWERING)),
         });
         tokio::spawn(take_strays(Arc::downgrade(&inner), strays));

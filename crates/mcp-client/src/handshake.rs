@@ -165,8 +165,10 @@ impl Inner {
             asker.abilities().declared()
         });
         match era {
-            Era::Modern => declared.with_extension(mcp_wire::capability::TASKS_EXTENSION),
-            Era::Legacy => declared,
+            Era::Modern if !options.without_tasks => {
+                declared.with_extension(mcp_wire::capability::TASKS_EXTENSION)
+            }
+            Era::Modern | Era::Legacy => declared,
         }
     }
 

@@ -87,6 +87,7 @@ impl Connection {
     /// # Errors
     /// When the server refuses it.
     pub async fn listen_to_lists(&self) -> Result<(), Failure> {
+        let _alone = self.inner.changing_interest.lock().await;
         let capabilities = &self.agreed().capabilities;
         let mut interest = self.inner.interest();
         interest.tools = capabilities.switch("tools", "listChanged");
@@ -100,6 +101,7 @@ impl Connection {
     /// # Errors
     /// When the server refuses it.
     pub async fn subscribe(&self, uri: &str, options: &CallOptions) -> Result<(), Failure> {
+        let _alone = self.inner.changing_interest.lock().await;
         let mut interest = self.inner.interest();
         interest.uris.insert(uri.to_owned());
         if self.era() == Era::Legacy {
@@ -119,6 +121,7 @@ impl Connection {
     /// # Errors
     /// When the server refuses it.
     pub async fn unsubscribe(&self, uri: &str, options: &CallOptions) -> Result<(), Failure> {
+        let _alone = self.inner.changing_interest.lock().await;
         let mut interest = self.inner.interest();
         interest.uris.remove(uri);
         if self.era() == Era::Legacy {

@@ -135,9 +135,10 @@ impl Done {
     #[must_use]
     pub fn is_error(&self) -> bool {
         match &self.outcome {
-            Outcome::Complete(result) => {
-                result.get("isError").and_then(Raw::boolean).unwrap_or(false)
-            }
+            Outcome::Complete(result) => result
+                .get("isError")
+                .and_then(Raw::boolean)
+                .unwrap_or(false),
             Outcome::InputRequired(_) | Outcome::Task(_) => false,
         }
     }
@@ -428,7 +429,8 @@ impl Registry {
     async fn choose(&self, resolved: &Resolved, call: &Call) -> Result<Chosen, CallError> {
         let scoped = key_of(resolved.upstream.server.scope, &call.caller);
         if let Some(degraded) = &scoped.degraded {
-            self.notices.degraded(&resolved.upstream.server.name, degraded);
+            self.notices
+                .degraded(&resolved.upstream.server.name, degraded);
         }
         Ok(Chosen { scoped })
     }
@@ -614,11 +616,16 @@ fn options(resolved: &Resolved, call: &Call, trace: &Trace) -> CallOptions {
         label: Some(trace.id.clone()),
         cancelled: call.cancelled.clone(),
         on_progress: call.on_progress.clone(),
-        on_log: call.on_log.clone().filter(|_| logs_are_the_callers(resolved)),
+        on_log: call
+            .on_log
+            .clone()
+            .filter(|_| logs_are_the_callers(resolved)),
         log_level: call.log_level.clone(),
         meta: call.meta.clone(),
         ask: Some(call.ask.clone().unwrap_or(nobody)),
         hand_back: call.hand_back,
+        // What is handed back is the client's to answer, and a task's questions are asked in another way.
+        without_tasks: call.hand_back,
         repeatable: resolved
             .tool
             .as_ref()
@@ -642,7 +649,9 @@ async fn request(
     if only_as_task && call.more.is_empty() {
         let arguments = params.object("arguments").unwrap_or_default();
         let called = connection.call_tool(&resolved.name, arguments, options);
-        return called.await.map(|result| Outcome::Complete(result.into_raw()));
+        return called
+            .await
+            .map(|result| Outcome::Complete(result.into_raw()));
     }
     params.append(call.more.clone());
     match connection.request(resolved.method, params, options).await? {

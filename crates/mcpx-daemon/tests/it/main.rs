@@ -1,0 +1,9 @@
+//! The daemon as others see it.
+
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
+
+mod front_own;
+mod front_passed;
+mod front_questions;
+mod front_setup;
+mod front_stdio;
