@@ -45,7 +45,7 @@ enum Kind {
 pub struct Scoped {
     /// Whose the instance is.
     pub key: Key,
-    /// Whether the instance ends with its last lease.
+    /// Whether the instance ends with its last lease, as soon as nobody is subscribed to it.
     pub ends_with_caller: bool,
     /// Why the key is narrower than the scope.
     pub degraded: Option<Degraded>,

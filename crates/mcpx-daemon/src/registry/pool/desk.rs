@@ -83,6 +83,12 @@ impl Place {
         }
     }
 
+    /// Whether somebody is told of its changes.
+    pub(super) fn is_subscribed(&self) -> bool {
+        self.live()
+            .is_some_and(|instance| instance.subscriptions() > 0)
+    }
+
     fn is_idle(&self) -> bool {
         self.live().is_some() && self.holders == 0
     }

@@ -56,12 +56,7 @@ fn end_unused(desk: &mut Desk, gone: &HashSet<Key>, now: Instant) -> Vec<Act> {
     let mut unused: Vec<(Instant, u64)> = desk
         .places
         .iter()
-        .filter(|place| place.holders == 0)
-        .filter(|place| {
-            place
-                .live()
-                .is_some_and(|instance| instance.subscriptions() == 0)
-        })
+        .filter(|place| place.live().is_some() && place.holders == 0 && !place.is_subscribed())
         .map(|place| (place.last_used, place.seq))
         .collect();
     unused.sort_unstable();

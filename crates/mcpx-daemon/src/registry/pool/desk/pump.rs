@@ -141,12 +141,7 @@ impl Desk {
         self.places
             .iter_mut()
             .filter(|place| place.is_idle() && !except.contains(&place.seq))
-            .min_by_key(|place| {
-                let is_subscribed = place
-                    .live()
-                    .is_some_and(|instance| instance.subscriptions() > 0);
-                (is_subscribed, place.last_used)
-            })
+            .min_by_key(|place| (place.is_subscribed(), place.last_used))
     }
 
     /// Finds what is gone and was not told to be.
@@ -175,7 +170,10 @@ impl Desk {
             }
             let why = if let Some(why) = place.retired.clone() {
                 Some(why)
-            } else if place.ends_with_caller && !wanted.contains(&place.key) {
+            } else if place.ends_with_caller
+                && !wanted.contains(&place.key)
+                && !place.is_subscribed()
+            {
                 Some(Ending::CallerDone)
             } else {
                 None

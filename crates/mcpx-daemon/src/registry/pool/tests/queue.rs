@@ -235,6 +235,14 @@ async fn what_belongs_to_one_call_ends_with_it() {
     let lease = bench.pool.lease(&scoped, patient()).await.unwrap();
     drop(lease);
     assert!(bench.pool.status().instances.is_empty());
+    // Who is told of its changes keeps it.
+    let lease = bench.pool.lease(&scoped, patient()).await.unwrap();
+    let subscription = lease.instance().subscribe();
+    drop(lease);
+    assert_eq!(bench.pool.status().instances.len(), 1);
+    drop(subscription);
+    bench.pool.sweep().await;
+    assert!(bench.pool.status().instances.is_empty());
     // A caller that stays keeps what an ephemeral one began.
     scoped = session_key("a");
     scoped.ends_with_caller = true;
