@@ -16,7 +16,7 @@ pub fn started(pid: u32) -> Option<u64> {
 }
 
 /// Says whether the process that was started then still runs; nothing when that cannot be told. Without a time, whether
-/// any process has the number.
+/// any process has the number. One that ended and that nobody has waited for does not run: in a container that may stay so.
 #[must_use]
 pub fn is_alive(pid: u32, started_at: Option<u64>) -> Option<bool> {
     #[cfg(unix)]
@@ -26,6 +26,9 @@ pub fn is_alive(pid: u32, started_at: Option<u64>) -> Option<bool> {
             Err(rustix::io::Errno::SRCH) => return Some(false),
             Ok(()) | Err(rustix::io::Errno::PERM) => {}
             Err(_) => return None,
+        }
+        if has_ended(pid) {
+            return Some(false);
         }
         Some(match (started_at, started(pid)) {
             (Some(then), Some(now)) => then == now,
@@ -37,6 +40,20 @@ pub fn is_alive(pid: u32, started_at: Option<u64>) -> Option<bool> {
         let _ = (pid, started_at);
         None
     }
+}
+
+/// Says whether a process has ended, although it still has its number.
+#[cfg(target_os = "linux")]
+fn has_ended(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let end = line.iter().rposition(|&byte| byte == b')');
+    let state = end.and_then(|end| line.get(end + 2));
+    matches!(state, Some(b'Z' | b'X'))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn has_ended(_: u32) -> bool {
+    false
 }
 
 /// Reads field 22 of `/proc/PID/stat`. See: proc_pid_stat(5).
@@ -61,6 +78,24 @@ mod tests {
         assert_eq!(is_alive(pid, None), Some(true));
         assert_eq!(is_alive(0, None), None);
         assert_eq!(is_alive(u32::MAX, None), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the process is the test's own")]
+    fn a_process_that_ended_and_was_not_waited_for_does_not_run() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        let (pid, then) = (child.id(), started(child.id()));
+        assert_eq!(is_alive(pid, then), Some(true));
+        child.kill().unwrap();
+        testkit::wait_until("it ended", std::time::Duration::from_secs(10), || {
+            is_alive(pid, then) == Some(false)
+        });
+        assert_eq!(is_alive(pid, None), Some(false));
+        assert!(started(pid).is_some(), "it still has its number");
+        child.wait().unwrap();
     }
 
     #[test]
