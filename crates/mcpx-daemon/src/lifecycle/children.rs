@@ -20,10 +20,11 @@ use tokio::task::spawn_blocking;
 
 use super::guard::{Guard, GuardCommand, GuardError};
 
-/// How what a dead daemon left is ended: nobody uses it any more.
+/// How what a dead daemon left is ended. Meanwhile nobody is answered, and a command waits two seconds for its first
+/// answer.
 const LEFTOVERS: EndLimits = EndLimits {
-    grace: Duration::from_secs(2),
-    deadline: Duration::from_secs(10),
+    grace: Duration::from_millis(700),
+    deadline: Duration::from_millis(1_500),
 };
 
 /// How what an orderly stop left is ended: it was asked before.
@@ -81,7 +82,7 @@ pub enum ChildrenError {
 
 impl Children {
     /// Ends what dead daemons of this state directory left, and starts a guardian for this one. Without anything left
-    /// that is a few milliseconds, with something at most ten seconds. `nonce` is that of the daemon's record.
+    /// that is a few milliseconds, with something at most 1.5 s. `nonce` is that of the daemon's record.
     ///
     /// # Errors
     ///
