@@ -51,7 +51,20 @@ pub(crate) struct Desk<'a> {
 impl<'a> Desk<'a> {
     fn read(typed: &'a Typed, printer: Printer) -> Result<Self, Failure> {
         let told = Told::read(typed.choice.clone())?;
-        let config = told.config()?;
+        let is_about_files = matches!(
+            typed.words.as_str(),
+            "config" | "reload" | "refresh" | "servers trust" | "servers import" | "daemon"
+        );
+        let config = if is_about_files {
+            told.config()?
+        } else {
+            let (config, broken) = told.config_or_earlier()?;
+            if let Some(failure) = broken {
+                printer.note(&format!("warning: {}", failure.error.message));
+                printer.note("note: the daemon goes on with what it read before");
+            }
+            config
+        };
         let mut printer = printer;
         printer.json |= config.settings.bool(key::OUTPUT_JSON);
         printer.color = match config.settings.text(key::OUTPUT_COLOR) {

@@ -9,8 +9,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use mcpx_config::settings::key;
-use mcpx_config::{Choice, Config, Surroundings, load};
+use mcpx_config::files::{Where, search};
+use mcpx_config::{Choice, Config, Surroundings, Trust, load};
 use mcpx_store::StateDir;
+use mcpx_store::daemons::Daemons;
 use mcpx_store::trust::TrustFile;
 
 use crate::exit::{Exit, Failure};
@@ -124,6 +126,54 @@ impl Told {
         let trust = accepted.into_keys().collect();
         load(&self.surroundings, &self.choice, &trust)
             .map_err(|error| Failure::with_hint_lines(Exit::Usage, &error.to_string()))
+    }
+}
+
+impl Told {
+    /// Reads the configuration; when it is broken and a daemon runs that read these files before, what is enough to
+    /// reach it, with what is wrong.
+    ///
+    /// # Errors
+    /// When a file cannot be read as one, and no daemon has it from before.
+    pub(crate) fn config_or_earlier(&self) -> Result<(Config, Option<Failure>), Failure> {
+        match self.config() {
+            Ok(config) => Ok((config, None)),
+            Err(failure) => match self.earlier() {
+                Some(config) => Ok((config, Some(failure))),
+                None => Err(failure),
+            },
+        }
+    }
+
+    /// The way to a daemon that serves the files that are found here, whatever is in them now.
+    fn earlier(&self) -> Option<Config> {
+        let only = self.choice.config_file.clone().or_else(|| {
+            let names = key::PATHS_CONFIG_FILE.setting().variables();
+            names.iter().find_map(|name| self.surroundings.variable(name).map(PathBuf::from))
+        });
+        let place = Where { only, ..Where::default() };
+        let files: Vec<PathBuf> = search(&self.surroundings, &place)
+            .ok()?
+            .into_iter()
+            .map(|found| found.resolved)
+            .collect();
+        let listing = Daemons::new(&StateDir::at(&self.state)).list();
+        let record = listing
+            .records
+            .into_iter()
+            .find(|record| record.files == files && record.is_alive() == Some(true))?;
+        let without_files = Choice {
+            demo: true,
+            ..self.choice.clone()
+        };
+        let config = load(&self.surroundings, &without_files, &Trust::none()).ok()?;
+        Some(Config {
+            key: record.key,
+            files: record.files,
+            hash: record.config_hash,
+            servers: BTreeMap::new(),
+            ..config
+        })
     }
 }
 

@@ -123,7 +123,7 @@ fn what_is_unknown_is_answered_with_the_nearest_name() {
     }
     check(&["serach", "x"], "did you mean `search`?");
     check(&["servers", "imprt"], "did you mean `import`?");
-    check(&["ls", "--pool-mx=3"], "did you mean `--pool-max`?");
+    check(&["ls", "--pool-mx=3"], "did you mean `--pool-max`");
     check(&["call", "a.b", "--timout", "3s"], "`mcpx call`");
     check(&["call"], "needs");
     check(&["--pool-max"], "has no value, expected a whole number");

@@ -8,7 +8,7 @@ use mcp_wire::{Object, Raw};
 use mcpx_api::{Caller, Client, ClientError, Op, operation};
 use mcpx_config::settings::key;
 use mcpx_daemon::lifecycle::election::ElectionError;
-use mcpx_daemon::lifecycle::start::{Ended, Start, StartError, run};
+use mcpx_daemon::lifecycle::start::{Ended, Start, StartError, run_guarded};
 use mcpx_store::StateDir;
 use mcpx_store::daemons::{DaemonRecord, Daemons};
 
@@ -31,14 +31,18 @@ pub(super) fn daemon(told: Told, printer: Printer) -> Result<Exit, Failure> {
         told.surroundings.cwd.clone(),
         told.surroundings.exe.clone(),
     );
-    let ended = runtime.block_on(run(Start {
+    let start = Start {
         surroundings: told.surroundings,
         choice: told.choice,
         state: told.state,
         temporary: temporary(),
         version: VERSION.to_owned(),
         clock: Arc::new(super::now_plain),
-    }));
+    };
+    // The one that runs now, also when the file was replaced since.
+    let this = std::path::PathBuf::from("/proc/self/exe");
+    let guardian = if this.exists() { this } else { exe.clone() };
+    let ended = runtime.block_on(run_guarded(start, guardian));
     drop(runtime);
     match ended {
         Ok(Ended::Over) => Ok(Exit::Ok),

@@ -1,11 +1,13 @@
 //! `mcpx serve`: an MCP server over stdio. The bytes go to the daemon as they are, and come from it.
 
+use mcpx_api::Caller;
 use mcpx_config::settings::key;
 use tokio::io::AsyncWriteExt as _;
 
 use super::Desk;
 use crate::args::from_table::text;
 use crate::exit::{Exit, Failure};
+use crate::ladder::Hub;
 
 /// Passes bytes on until the client has gone and what was under way is answered.
 pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
@@ -21,7 +23,13 @@ pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
     if !query.is_empty() {
         path = format!("{path}?{}", query.join("&"));
     }
-    let hub = desk.hub()?;
+    // The whole connection is one caller: this process, or the session that its host names.
+    let caller = Caller {
+        pid: i32::try_from(std::process::id()).ok(),
+        ephemeral: false,
+        ..desk.caller()
+    };
+    let hub = Hub::new(&desk.told, &desk.config, caller, desk.printer)?;
     let client = hub.connected().await?;
     let daemon = client.upgrade(&path, "mcpx-stdio").await?;
     let (mut from_daemon, mut to_daemon) = tokio::io::split(daemon);

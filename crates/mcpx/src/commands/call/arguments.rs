@@ -96,7 +96,7 @@ fn described(raw: &Raw) -> String {
 /// JSON, with the place of what is wrong: line, column, what stands there, what was expected.
 pub(crate) fn json(text: &str, what: &str) -> Result<Raw, Failure> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        let (line, column) = (error.line(), error.column());
+        let (line, column) = place_of(text, &error);
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
         let mut failure = Failure::usage(format!(
@@ -110,6 +110,19 @@ pub(crate) fn json(text: &str, what: &str) -> Result<Raw, Failure> {
         ));
     }
     Raw::parse(text).map_err(|error| Failure::usage(format!("{what} are no JSON: {error}")))
+}
+
+/// Where it is wrong: line and column, from 1. The end of the text, and the end of a line rather than before the next.
+fn place_of(text: &str, error: &serde_json::Error) -> (usize, usize) {
+    let length = |line: usize| text.lines().nth(line.saturating_sub(1)).map_or(0, str::len);
+    let (line, column) = (error.line().max(1), error.column());
+    if error.is_eof() {
+        return (line, length(line) + 1);
+    }
+    if column == 0 && line > 1 {
+        return (line - 1, length(line - 1) + 1);
+    }
+    (line, column.max(1))
 }
 
 /// What stands around a place; `column` counts bytes, from 1.

@@ -79,7 +79,8 @@ fn wrong_json_is_told_with_its_place_and_what_was_expected() {
         r#"{"message":"hi" "x":1}"#,
         &["expected `,` or `}` at line 1, column 17", "{\"message\":\"hi\" ⟨here⟩\"x\":1}", "'{\"message\":\"hi\"}'"],
     );
-    check("{\n  \"a\": tru\n}", &["line 2, column 10"]);
+    check("{\n  \"a\": tru\n}", &["line 2, column 11", "tru⟨here⟩`"]);
+    check(r#"{"mess"#, &["line 1, column 7", "{\"mess⟨here⟩`"]);
     check("[1]", &["an array", "expected a JSON object"]);
     check("\"text\"", &["a string"]);
     check("hello", &["expected a JSON object"]);

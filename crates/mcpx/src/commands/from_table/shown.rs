@@ -1,0 +1,207 @@
+//! What an operation answered, as people read it, where names and values alone would be hard to read.
+
+use mcp_wire::{Object, Raw};
+use mcpx_api::reply::Found;
+use untrusted_text::terminal::one_line;
+
+use super::{Desk, members, pretty};
+use crate::exit::Failure;
+use crate::render::{Table, scalar};
+
+/// Longest description in a listing, in characters.
+const DESCRIPTION: usize = 90;
+
+fn cell(object: &Object, name: &str) -> String {
+    object.get(name).map(scalar).unwrap_or_default()
+}
+
+/// Tools that were found.
+pub(super) fn search(desk: &Desk<'_>, found: &[Found]) -> Result<(), Failure> {
+    if found.is_empty() {
+        desk.printer.note("nothing found");
+        desk.printer
+            .note("hint: `mcpx ls` shows the servers; those that are unread are read by `mcpx refresh`");
+        return Ok(());
+    }
+    let mut table = Table::new(["FUNCTION", "DESCRIPTION"]);
+    for one in found {
+        let description = one.description.as_deref().unwrap_or_default();
+        table.row([
+            one.function.clone(),
+            one_line(description, DESCRIPTION),
+        ]);
+    }
+    desk.printer.painted(&table.lines(desk.printer))
+}
+
+/// A piece of a result that was put aside: the piece on stdout, how to go on on stderr.
+pub(super) fn piece(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let piece = document.object().unwrap_or_default();
+    if let Some(text) = piece.string("text") {
+        desk.printer.result(&text)?;
+    } else {
+        desk.printer.result(&pretty(document))?;
+    }
+    let number = |name: &str| piece.get(name).and_then(Raw::integer);
+    if let (Some(next), Some(total)) = (number("next"), number("total")) {
+        desk.printer.note(&format!(
+            "note: {next} of {total} bytes so far; go on with `--offset {next}`"
+        ));
+    }
+    Ok(())
+}
+
+/// Whatever the statistics counted, as a table.
+pub(super) fn stats(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let rows = document.object().ok().and_then(|object| {
+        let lists: Vec<Raw> = object
+            .iter()
+            .filter(|(_, value)| value.array().is_ok())
+            .map(|(_, value)| value.clone())
+            .collect();
+        match lists.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    });
+    let rows = rows.unwrap_or_else(|| document.clone());
+    if rows.array().is_ok_and(|rows| rows.is_empty()) {
+        desk.printer.note("nothing is counted yet");
+        return Ok(());
+    }
+    desk.print(&rows)
+}
+
+/// The daemon, its servers, their instances.
+pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let whole = document.object().unwrap_or_default();
+    let head = whole.without(&["servers"]);
+    let mut text = crate::render::document(&Raw::from(head), desk.printer);
+    let servers = members(whole.get("servers"));
+    let mut table = Table::new(["SERVER", "STATE", "TOOLS", "SHARING", "SCOPE", "MAX", "WAITING", "REACHED"]);
+    for server in &servers {
+        let names = ["name", "state", "tools", "sharing", "scope", "max", "waiting", "reached"];
+        table.row(names.map(|name| cell(server, name)));
+    }
+    if !table.is_empty() {
+        text.push('\n');
+        text.push_str(&table.lines(desk.printer));
+    }
+    let mut table = Table::new(["INSTANCE", "PID", "HOLDERS", "CALLS", "UPTIME", "IDLE", "PROTOCOL", "KEY"]);
+    for instance in servers.iter().flat_map(|server| members(server.get("instances"))) {
+        let seconds = |name: &str| format!("{}s", cell(&instance, name));
+        table.row([
+            cell(&instance, "id"),
+            cell(&instance, "pid"),
+            cell(&instance, "holders"),
+            cell(&instance, "calls"),
+            seconds("uptimeSec"),
+            seconds("idleSec"),
+            cell(&instance, "protocol"),
+            cell(&instance, "key"),
+        ]);
+    }
+    if !table.is_empty() {
+        text.push('\n');
+        text.push_str(&table.lines(desk.printer));
+    }
+    desk.printer.painted(&text)?;
+    for server in &servers {
+        if let Some(error) = server.string("lastError") {
+            desk.printer.note(&format!("{}: {error}", cell(server, "name")));
+        }
+    }
+    Ok(())
+}
+
+
+/// The configured servers.
+pub(super) fn servers(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let whole = document.object().unwrap_or_default();
+    let mut table = Table::new(["SERVER", "STATE", "REACHED", "FROM"]);
+    for server in members(whole.get("servers")) {
+        let words = [cell(&server, "command"), cell(&server, "args"), cell(&server, "url"), cell(&server, "aliasOf")];
+        let reached: Vec<String> = words
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .map(|word| word.replace(", ", " "))
+            .collect();
+        let line = cell(&server, "line");
+        let place = match line.as_str() {
+            "" | "0" => cell(&server, "file"),
+            line => format!("{}:{line}", cell(&server, "file")),
+        };
+        table.row([cell(&server, "name"), cell(&server, "state"), reached.join(" "), place]);
+    }
+    if table.is_empty() {
+        desk.printer.note("no server is configured");
+        return Ok(());
+    }
+    desk.printer.painted(&table.lines(desk.printer))?;
+    for warning in whole.get("warnings").and_then(|raw| raw.read::<Vec<String>>().ok()).unwrap_or_default() {
+        desk.printer.note(&format!("warning: {warning}"));
+    }
+    Ok(())
+}
+
+/// The settings: value, and where it comes from.
+pub(super) fn settings(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let rows = match document.array() {
+        Ok(_) => members(Some(document)),
+        Err(_) => {
+            let whole = document.object().unwrap_or_default();
+            members(whole.get("settings"))
+        }
+    };
+    if rows.is_empty() {
+        desk.printer.note("no setting is other than its default");
+        return Ok(());
+    }
+    let mut table = Table::new(["SETTING", "VALUE", "FROM", "MEANING"]);
+    for row in &rows {
+        table.row(["path", "value", "source", "help"].map(|name| cell(row, name)));
+    }
+    desk.printer.painted(&table.lines(desk.printer))
+}
+
+/// The tasks.
+pub(super) fn tasks(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let whole = document.object().unwrap_or_default();
+    let rows = members(whole.get("tasks"));
+    if rows.is_empty() {
+        desk.printer.note("no task runs, and none is kept");
+        return Ok(());
+    }
+    let mut table = Table::new(["TASK", "STATE", "SERVER", "TOOL", "CREATED", "MESSAGE"]);
+    for row in &rows {
+        let names = ["id", "state", "server", "tool", "created", "message"];
+        table.row(names.map(|name| one_line(&cell(row, name), 200)));
+    }
+    desk.printer.painted(&table.lines(desk.printer))
+}
+
+/// The prompts with the names of their arguments.
+pub(super) fn prompts(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let rows = members(Some(document));
+    if rows.is_empty() {
+        desk.printer.note("no server has a prompt");
+        return Ok(());
+    }
+    let mut table = Table::new(["PROMPT", "ARGUMENTS", "DESCRIPTION"]);
+    for row in &rows {
+        let arguments: Vec<String> = members(row.get("arguments"))
+            .iter()
+            .map(|argument| {
+                let is_required = argument.get("required").and_then(Raw::boolean) == Some(true);
+                let name = cell(argument, "name");
+                if is_required { name } else { format!("[{name}]") }
+            })
+            .collect();
+        table.row([
+            format!("{}.{}", cell(row, "namespace"), cell(row, "name")),
+            arguments.join(" "),
+            one_line(&cell(row, "description"), DESCRIPTION),
+        ]);
+    }
+    desk.printer.painted(&table.lines(desk.printer))
+}
