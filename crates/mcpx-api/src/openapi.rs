@@ -49,7 +49,10 @@ pub fn document(about: About) -> Value {
             "description": "Over TCP, from this machine alone: the token of the daemon's record is needed."
         }));
     }
-    let socket = about.socket.as_deref().unwrap_or("daemon-KEY.sock in the state folder");
+    let socket = about
+        .socket
+        .as_deref()
+        .unwrap_or("daemon-KEY.sock in the state folder");
     servers.push(json!({
         "url": "http://mcpx",
         "description": format!("Over the Unix socket {socket}: whoever may open its file may ask, without a token.")
@@ -187,7 +190,14 @@ pub fn codes(operation: &Operation) -> Vec<Code> {
         BadRequest, Conflict, Exhausted, Forbidden, NotFound, Timeout, TooLarge, Unauthorized,
         Unavailable, Unprocessable, Upstream,
     };
-    let mut codes = vec![BadRequest, Unauthorized, Forbidden, Timeout, TooLarge, Unavailable];
+    let mut codes = vec![
+        BadRequest,
+        Unauthorized,
+        Forbidden,
+        Timeout,
+        TooLarge,
+        Unavailable,
+    ];
     // On the road to a server.
     const ROAD: [Code; 4] = [Conflict, Unprocessable, Exhausted, Upstream];
     let own: &[Code] = match operation.id {
@@ -207,7 +217,11 @@ pub fn codes(operation: &Operation) -> Vec<Code> {
         | Op::Prompts
         | Op::ToolInvoke
         | Op::TaskResult => &ROAD,
-        Op::Refresh | Op::Reload | Op::SettingsSet | Op::SettingsUnset | Op::ServersAdd
+        Op::Refresh
+        | Op::Reload
+        | Op::SettingsSet
+        | Op::SettingsUnset
+        | Op::ServersAdd
         | Op::ServersRemove => &[Conflict, Unprocessable],
         Op::TaskCancel => &[Conflict],
         _ => &[],
@@ -215,7 +229,10 @@ pub fn codes(operation: &Operation) -> Vec<Code> {
     codes.extend(own);
     let in_path = operation.path.contains('{');
     if in_path
-        || matches!(operation.id, Op::LogQuery | Op::SettingsSet | Op::SettingsUnset)
+        || matches!(
+            operation.id,
+            Op::LogQuery | Op::SettingsSet | Op::SettingsUnset
+        )
     {
         codes.push(NotFound);
     }
@@ -257,7 +274,9 @@ fn of_tool(mut item: Value) -> Value {
         return item;
     };
     let mut all = responses(operation);
-    if let Some(own) = post.pointer("/responses/200/content/application~1json/schema/properties/result") {
+    if let Some(own) =
+        post.pointer("/responses/200/content/application~1json/schema/properties/result")
+    {
         // The answer of every call, with the result of this tool.
         let own = own.clone();
         all["200"]["content"]["application/json"]["schema"] = json!({

@@ -226,7 +226,11 @@ fn check_choice(param: &Param, value: &Raw) -> Result<(), ApiError> {
     if param.choices.contains(&text.as_str()) {
         return Ok(());
     }
-    let known: Vec<String> = param.choices.iter().map(|word| format!("`{word}`")).collect();
+    let known: Vec<String> = param
+        .choices
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect();
     Err(ApiError::bad(format!(
         "`{}` was `{}`, expected {}",
         param.name,

@@ -133,13 +133,7 @@ impl Events {
     }
 
     /// Tells of something. Never blocks.
-    pub fn publish(
-        &self,
-        kind: &str,
-        server: Option<&str>,
-        session: Option<&str>,
-        data: Object,
-    ) {
+    pub fn publish(&self, kind: &str, server: Option<&str>, session: Option<&str>, data: Object) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let event = Event {
             seq: kept.next,

@@ -42,7 +42,11 @@ impl Identity {
     pub fn span(&self) -> String {
         use sha2::{Digest as _, Sha256};
         let digest = Sha256::digest(format!("span of {}", self.nonce).as_bytes());
-        let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = digest
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         format!("dmn-{hex}")
     }
 }

@@ -84,7 +84,11 @@ impl Telling {
 
 impl PoolWatch for Telling {
     fn started(&self, instance: &Instance, ready: Duration) {
-        let transport = if instance.pid().is_some() { "stdio" } else { "http" };
+        let transport = if instance.pid().is_some() {
+            "stdio"
+        } else {
+            "http"
+        };
         let protocol = instance.protocol();
         let era = Revision::parse(&protocol).map(|revision| revision.era().word());
         let key = instance.key().to_string();
@@ -145,7 +149,11 @@ impl PoolWatch for Telling {
         self.log.write(Record {
             server: Some(server.to_owned()),
             trace: self.span.clone(),
-            ..Record::new(Level::Warn, event::SERVER_WARNING, format!("{server}: {text}"))
+            ..Record::new(
+                Level::Warn,
+                event::SERVER_WARNING,
+                format!("{server}: {text}"),
+            )
         });
         let data = Object::new().with("text", text.as_str());
         self.events
@@ -271,7 +279,10 @@ impl Notices for Telling {
         let mut line = Record {
             session: record.session.clone(),
             trace: Some(trace.id.clone()),
-            trace_parent: trace.parent.clone().or_else(|| record.instance_trace.clone()),
+            trace_parent: trace
+                .parent
+                .clone()
+                .or_else(|| record.instance_trace.clone()),
             instance: record.instance.clone(),
             ..Record::of_call(server, tool, said, took)
         };
@@ -319,7 +330,10 @@ impl Notices for Telling {
                     server: Some(server.to_owned()),
                     tool: Some(change.tool.clone()),
                     trace: self.span.clone(),
-                    template: Cow::Owned(format!("{{server}}.{{tool}}: {}", difference.kind.word())),
+                    template: Cow::Owned(format!(
+                        "{{server}}.{{tool}}: {}",
+                        difference.kind.word()
+                    )),
                     ..Record::new(
                         Level::Info,
                         kind::CATALOG_CHANGED,

@@ -7,9 +7,7 @@ use crate::operation::{Kind, LARGEST, Operation, Param, Place};
 
 /// The headers that say who asks, as they can be referred to.
 pub(super) fn headers() -> Value {
-    let header = |name: &str, about: &str| {
-        json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
-    };
+    let header = |name: &str, about: &str| json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}});
     json!({
         "Cwd": header("X-Mcpx-Cwd", "The folder that the caller works in, percent-encoded."),
         "Session": header("X-Mcpx-Session", "The caller's session."),

@@ -34,9 +34,13 @@ fn references(value: &Value, found: &mut Vec<String>) {
             if let Some(Value::String(reference)) = members.get("$ref") {
                 found.push(reference.clone());
             }
-            members.values().for_each(|member| references(member, found));
+            members
+                .values()
+                .for_each(|member| references(member, found));
         }
-        Value::Array(elements) => elements.iter().for_each(|element| references(element, found)),
+        Value::Array(elements) => elements
+            .iter()
+            .for_each(|element| references(element, found)),
         _ => {}
     }
 }
@@ -47,8 +51,13 @@ fn every_reference_of_the_document_leads_somewhere_and_no_schema_is_for_nothing(
     let mut found = Vec::new();
     references(&document, &mut found);
     for reference in &found {
-        let pointer = reference.strip_prefix('#').expect("a place in this document");
-        assert!(document.pointer(pointer).is_some(), "{reference} leads nowhere");
+        let pointer = reference
+            .strip_prefix('#')
+            .expect("a place in this document");
+        assert!(
+            document.pointer(pointer).is_some(),
+            "{reference} leads nowhere"
+        );
     }
     let found: BTreeSet<String> = found.into_iter().collect();
     for part in ["schemas", "parameters"] {
@@ -56,7 +65,10 @@ fn every_reference_of_the_document_leads_somewhere_and_no_schema_is_for_nothing(
         for name in all.keys() {
             let reference = format!("#/components/{part}/{name}");
             let for_people = ["Instance"].contains(&name.as_str());
-            assert!(found.contains(&reference) || for_people, "{reference} is used nowhere");
+            assert!(
+                found.contains(&reference) || for_people,
+                "{reference} is used nowhere"
+            );
         }
     }
 }
@@ -70,7 +82,10 @@ fn the_document_has_every_operation_with_all_it_takes_and_every_way_it_can_end()
         let written = &document["paths"][operation.path][&method];
         assert_eq!(written["operationId"], operation.name, "{}", operation.path);
         assert!(names.insert(operation.name));
-        let parameters = written["parameters"].as_array().cloned().unwrap_or_default();
+        let parameters = written["parameters"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         for param in operation.params {
             let is_there = match param.place {
                 Place::Path | Place::Query => parameters
@@ -96,7 +111,11 @@ fn the_document_has_every_operation_with_all_it_takes_and_every_way_it_can_end()
     }
     assert_eq!(document["security"], json!([{"bearer": []}]));
     assert_eq!(document["servers"][0]["url"], "http://127.0.0.1:7");
-    assert!(document["servers"][1]["description"].as_str().is_some_and(|text| text.contains("/run/x.sock")));
+    assert!(
+        document["servers"][1]["description"]
+            .as_str()
+            .is_some_and(|text| text.contains("/run/x.sock"))
+    );
 }
 
 #[test]
@@ -120,7 +139,10 @@ fn a_member_that_need_not_be_there_may_be_null_and_words_are_listed() {
     let members = document
         .pointer("/paths/~1v1~1call/post/requestBody/content/application~1json/schema")
         .expect("a body");
-    assert_eq!(members["properties"]["server"]["type"], json!(["string", "null"]));
+    assert_eq!(
+        members["properties"]["server"]["type"],
+        json!(["string", "null"])
+    );
     assert_eq!(members["properties"]["tool"]["type"], "string");
     assert_eq!(members["required"], json!(["tool"]));
     assert_eq!(members["additionalProperties"], false);
@@ -135,7 +157,11 @@ fn a_member_that_need_not_be_there_may_be_null_and_words_are_listed() {
 fn the_words_of_a_choice_are_those_of_its_help() {
     for operation in operations::all() {
         for param in operation.params {
-            assert!(param.choices.is_empty() || param.kind == Kind::Text, "{}", param.name);
+            assert!(
+                param.choices.is_empty() || param.kind == Kind::Text,
+                "{}",
+                param.name
+            );
             for word in param.choices {
                 assert!(
                     param.help.contains(&format!("`{word}`")),

@@ -169,7 +169,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
                     Kind::Text,
                     "only this one: `namespace.tool`, or a namespace",
                 ),
-                Param::query("since", Kind::Text, "only changes from this time on: `10m`, `7d`, or a date"),
+                Param::query(
+                    "since",
+                    Kind::Text,
+                    "only changes from this time on: `10m`, `7d`, or a date",
+                ),
                 Param::query("limit", Kind::Number, "how many at most"),
             ],
         )

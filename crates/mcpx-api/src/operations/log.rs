@@ -30,7 +30,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "from this level on: `debug`, `info`, `warn`, `error`",
             )
             .one_of(LEVELS),
-            Param::query("event", Kind::Text, "only these events: `mcp.call`, `server.*`"),
+            Param::query(
+                "event",
+                Kind::Text,
+                "only these events: `mcp.call`, `server.*`",
+            ),
             SERVER,
             TOOL,
             SESSION,
@@ -41,7 +45,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "this span and those it belongs to, as a tree; with no other filter",
             ),
             Param::query("grep", Kind::Text, "only records with this text"),
-            Param::query("limit", Kind::Number, "how many at most, the newest of them; 10,000 are the most"),
+            Param::query(
+                "limit",
+                Kind::Number,
+                "how many at most, the newest of them; 10,000 are the most",
+            ),
             Param::query("reverse", Kind::Switch, "newest first"),
             Param::query(
                 "after",

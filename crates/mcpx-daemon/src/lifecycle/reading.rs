@@ -36,13 +36,14 @@ pub async fn warm(hub: Arc<Hub>) {
         .into_iter()
         .filter(|(_, backing)| backing.known().is_none() && backing.failure().is_none())
         .collect();
-    let reading = futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
-        let hub = Arc::clone(&hub);
-        async move {
-            // Why it failed is in the status, and the start that failed in the log.
-            let _read = hub.registry.read(&upstream, &backing, false).await;
-        }
-    });
+    let reading =
+        futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
+            let hub = Arc::clone(&hub);
+            async move {
+                // Why it failed is in the status, and the start that failed in the log.
+                let _read = hub.registry.read(&upstream, &backing, false).await;
+            }
+        });
     tokio::select! {
         _late = tokio::time::timeout(settings.duration(key::DAEMON_WARM_TIMEOUT), reading) => {}
         () = hub.stopping.cancelled() => {}
@@ -141,8 +142,9 @@ impl Pace {
     }
 
     fn wait(&self) -> Duration {
-        self.last
-            .map_or(Duration::ZERO, |last| self.pause().saturating_sub(last.elapsed()))
+        self.last.map_or(Duration::ZERO, |last| {
+            self.pause().saturating_sub(last.elapsed())
+        })
     }
 
     fn begins(&mut self) {

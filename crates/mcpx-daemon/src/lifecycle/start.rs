@@ -22,8 +22,8 @@ use super::{ending, reading, watching};
 use crate::Clock;
 use crate::events::Events;
 use crate::hub::{Hub, Identity, Parts};
-use crate::registry::catalogue::Catalogue;
 use crate::registry::asking::WhoeverCalls;
+use crate::registry::catalogue::Catalogue;
 use crate::registry::launch::RealLaunch;
 use crate::registry::launch::eras::KeptEras;
 use crate::registry::{Registry, RegistryLimits};
@@ -85,11 +85,25 @@ pub enum Ended {
     Restart,
 }
 
-/// Becomes the daemon, and is it until it is told to end or nobody needs it.
+/// Becomes the daemon, and is it until it is told to end or nobody needs it. What it starts ends with it when it ends in
+/// order; for the rest there is [`run_guarded`].
 ///
 /// # Errors
 /// When it cannot become one.
 pub async fn run(start: Start) -> Result<Ended, StartError> {
+    live(start, None).await
+}
+
+/// The same with a guardian, which ends what the daemon started when the daemon is killed. `program` is the binary that is
+/// a guardian when it is started with [`guard::WORD`].
+///
+/// # Errors
+/// When it cannot become a daemon.
+pub async fn run_guarded(start: Start, program: PathBuf) -> Result<Ended, StartError> {
+    live(start, Some(program)).await
+}
+
+async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartError> {
     let state = StateDir::open(&start.state)?;
     let (accepted, _) = TrustFile::new(&state).load();
     let config = Arc::new(load(
@@ -135,7 +149,8 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
         state.clone(),
         run_nonce.clone(),
         GuardCommand {
-            program: start.surroundings.exe.clone(),
+            // Nothing has no name: then there is no guardian.
+            program: guardian.clone().unwrap_or_default(),
             args: vec![guard::WORD.into()],
         },
         (start.clock)(),
@@ -160,7 +175,7 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
     watching::remember(&hub);
     set_limits(&hub);
     told::started(&hub);
-    tell_leftovers(&hub, &begun);
+    tell_leftovers(&hub, &begun, guardian.is_some());
     hub.registry.apply(&hub.config()).await;
     let access = Access::new(
         &token,
@@ -176,7 +191,7 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
     ];
     tokio::select! {
         () = serve(&hub, elected.listener, Some((tcp, access))) => {}
-        () = keep_guarded(&hub, &children) => {}
+        () = keep_guarded(&hub, &children), if guardian.is_some() => {}
     }
     for task in by_itself {
         task.abort();
@@ -189,7 +204,10 @@ pub async fn run(start: Start) -> Result<Ended, StartError> {
     hub.registry.close().await;
     let survivors = children.end().await;
     if !survivors.is_empty() {
-        let text = format!("{} processes of its servers could not be ended", survivors.len());
+        let text = format!(
+            "{} processes of its servers could not be ended",
+            survivors.len()
+        );
         told::warned(&hub, "daemon.survivors", text);
     }
     let _gone = remove(&socket);
@@ -242,14 +260,18 @@ async fn signals(hub: Arc<Hub>) {
 }
 
 /// What was found of daemons that ended without order, and what this one cannot do.
-fn tell_leftovers(hub: &Hub, begun: &Begun) {
-    if let Some(error) = &begun.unguarded {
-        let text = format!("if this daemon is killed, its servers stay until the next one starts: {error}");
+fn tell_leftovers(hub: &Hub, begun: &Begun, wants_guardian: bool) {
+    if let (Some(error), true) = (&begun.unguarded, wants_guardian) {
+        let text = format!(
+            "if this daemon is killed, its servers stay until the next one starts: {error}"
+        );
         told::warned(hub, "daemon.guardian", text);
     }
     for leftover in &begun.leftovers {
         let text = match &leftover.problem {
-            Some(problem) => format!("what a daemon that was killed left cannot be found: {problem}"),
+            Some(problem) => {
+                format!("what a daemon that was killed left cannot be found: {problem}")
+            }
             None => format!(
                 "a daemon that was killed had left {} processes, {} of them could not be ended",
                 leftover.ended.len() + leftover.survivors.len(),
@@ -344,6 +366,8 @@ pub(crate) fn set_limits(hub: &Hub) {
     let settings = hub.settings();
     hub.registry.set_limits(RegistryLimits {
         queue: settings.duration(key::POOL_QUEUE_TIMEOUT),
-        list: settings.duration(key::POOL_CALL_TIMEOUT).max(Duration::from_secs(10)),
+        list: settings
+            .duration(key::POOL_CALL_TIMEOUT)
+            .max(Duration::from_secs(10)),
     });
 }

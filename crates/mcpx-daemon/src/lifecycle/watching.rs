@@ -7,9 +7,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use mcpx_api::Caller;
+use mcpx_config::Scope;
 use mcpx_config::files::{Where, search};
 use mcpx_config::settings::key;
-use mcpx_config::Scope;
 use mcpx_store::trust::TrustFile;
 
 use super::reload::reload;
@@ -104,7 +104,10 @@ async fn release_silent(hub: &Hub, after: Duration) {
     // By key: whether somebody uses one of its instances, and how long none was used.
     let mut keys: HashMap<String, (bool, u64)> = HashMap::new();
     let backings = hub.registry.backings();
-    for instance in backings.iter().flat_map(|backing| backing.pool.status().instances) {
+    for instance in backings
+        .iter()
+        .flat_map(|backing| backing.pool.status().instances)
+    {
         let (used, idle) = keys.entry(instance.key).or_insert((false, u64::MAX));
         *used |= instance.holders > 0;
         *idle = (*idle).min(instance.idle_sec);

@@ -37,7 +37,10 @@ pub(super) fn state(upstream: &Upstream) -> (&'static str, Option<String>, Optio
         };
         return (word, Some(why), hint);
     }
-    let failure = upstream.backing.as_ref().and_then(|backing| backing.failure());
+    let failure = upstream
+        .backing
+        .as_ref()
+        .and_then(|backing| backing.failure());
     match (failure, upstream.known()) {
         (Some(why), _) => ("error", Some(why), None),
         (None, Some(_)) => ("ready", None, None),
@@ -63,7 +66,10 @@ pub(super) fn namespaces(hub: &Hub, params: &Params) -> Result<Reply, ApiError> 
                     .as_ref()
                     .and_then(|known| known.resources.as_ref())
                     .map(Vec::len),
-                description: server.description.clone().or_else(|| described(known.as_deref()?)),
+                description: server
+                    .description
+                    .clone()
+                    .or_else(|| described(known.as_deref()?)),
                 live: upstream
                     .backing
                     .as_ref()
@@ -84,7 +90,9 @@ pub(super) fn namespaces(hub: &Hub, params: &Params) -> Result<Reply, ApiError> 
 /// What a server says of itself, in a line.
 fn described(known: &Known) -> Option<String> {
     let info = known.server_info.as_ref()?;
-    let text = info.string("description").or_else(|| info.string("title"))?;
+    let text = info
+        .string("description")
+        .or_else(|| info.string("title"))?;
     Some(untrusted_text::terminal::one_line(&text, 200))
 }
 

@@ -35,20 +35,14 @@ impl EventFilter {
                 Some(prefix) => event.kind.starts_with(prefix),
                 None => event.kind == *kind,
             });
-        let is = |wanted: &Option<String>, has: &Option<String>| {
-            wanted.is_none() || wanted == has
-        };
+        let is = |wanted: &Option<String>, has: &Option<String>| wanted.is_none() || wanted == has;
         kind && is(&self.server, &event.server) && is(&self.session, &event.session)
     }
 }
 
 /// Whether the daemon answers.
 pub(super) fn health(hub: &Hub) -> Reply {
-    let status = if hub.is_ending() {
-        "stopping"
-    } else {
-        "ok"
-    };
+    let status = if hub.is_ending() { "stopping" } else { "ok" };
     Reply::of(&Health {
         status: status.to_owned(),
         version: hub.identity.version.clone(),
@@ -71,7 +65,10 @@ pub(super) fn status(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
     let servers = views
         .by_name
         .values()
-        .filter(|upstream| only.as_ref().is_none_or(|only| *only == upstream.server.name))
+        .filter(|upstream| {
+            only.as_ref()
+                .is_none_or(|only| *only == upstream.server.name)
+        })
         .map(|upstream| server_status(hub, upstream))
         .collect();
     Ok(Reply::of(&Status {
@@ -104,9 +101,15 @@ fn log_status(hub: &Hub) -> LogStatus {
 
 fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
     let server: &Server = &upstream.server;
-    let pool = upstream.backing.as_ref().map(|backing| backing.pool.status());
+    let pool = upstream
+        .backing
+        .as_ref()
+        .map(|backing| backing.pool.status());
     let known = upstream.known();
-    let failure = upstream.backing.as_ref().and_then(|backing| backing.failure());
+    let failure = upstream
+        .backing
+        .as_ref()
+        .and_then(|backing| backing.failure());
     let age = known.as_ref().map(|known| {
         let seconds = hub.now().duration_since(known.read_at).as_secs();
         u64::try_from(seconds).unwrap_or(0)
@@ -116,7 +119,8 @@ fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
         (None, Some(known)) if known.confirmed => Some(true),
         _ => None,
     };
-    let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let ms =
+        |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let (state, error, _) = super::catalogue::state(upstream);
     let (waiting, last_error, instances) = match pool {
         Some(pool) => (pool.waiting, pool.last_error, pool.instances),
@@ -204,7 +208,10 @@ pub(super) async fn refresh(hub: &Arc<Hub>, params: &Params) -> Result<Reply, Ap
     let read = read.map_err(|_| {
         ApiError::new(
             mcpx_api::Code::Timeout,
-            format!("not every server was read within {:.0} s", limit.as_secs_f64()),
+            format!(
+                "not every server was read within {:.0} s",
+                limit.as_secs_f64()
+            ),
         )
         .hint("`mcpx status` shows which; the others are read")
     })?;
@@ -337,14 +344,13 @@ pub(super) fn protocol(hub: &Hub) -> Reply {
     let revisions: Vec<Raw> = Revision::ALL
         .into_iter()
         .map(|revision| {
-            Raw::from(
-                Object::new()
-                    .with("revision", revision.as_str())
-                    .with("era", match revision.era() {
-                        mcp_wire::Era::Modern => "modern",
-                        mcp_wire::Era::Legacy => "legacy",
-                    }),
-            )
+            Raw::from(Object::new().with("revision", revision.as_str()).with(
+                "era",
+                match revision.era() {
+                    mcp_wire::Era::Modern => "modern",
+                    mcp_wire::Era::Legacy => "legacy",
+                },
+            ))
         })
         .collect();
     Reply::json(
@@ -376,7 +382,10 @@ pub(super) fn resolve(hub: &Hub, caller: &Caller, params: &Params) -> Result<Rep
                     .with("key", scoped.key.to_string().as_str())
                     .with_some(
                         "fix",
-                        scoped.degraded.as_ref().map(|degraded| degraded.fix.as_str()),
+                        scoped
+                            .degraded
+                            .as_ref()
+                            .map(|degraded| degraded.fix.as_str()),
                     ),
             )
         })
@@ -398,9 +407,14 @@ pub(super) async fn session_release(
 ) -> Result<Reply, ApiError> {
     let pid = match params.count("pid")? {
         None => caller.pid,
-        Some(pid) => Some(i32::try_from(pid).ok().filter(|pid| *pid > 0).ok_or_else(|| {
-            ApiError::bad(format!("`pid` was {pid}, expected the number of a process"))
-        })?),
+        Some(pid) => Some(
+            i32::try_from(pid)
+                .ok()
+                .filter(|pid| *pid > 0)
+                .ok_or_else(|| {
+                    ApiError::bad(format!("`pid` was {pid}, expected the number of a process"))
+                })?,
+        ),
     };
     let caller = Caller {
         session: Some(params.required("session")?),

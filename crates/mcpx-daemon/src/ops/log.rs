@@ -167,7 +167,10 @@ async fn on_disk<T: Send + 'static>(
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ApiError::new(Code::Unavailable, error.to_string())
             .hint("the index is made anew when `logs/index.db` in the state folder is removed")),
-        Err(_) => Err(ApiError::new(Code::Unavailable, "the log could not be read")),
+        Err(_) => Err(ApiError::new(
+            Code::Unavailable,
+            "the log could not be read",
+        )),
     }
 }
 
@@ -184,7 +187,10 @@ pub(super) fn record(hub: &Hub, caller: &Caller, params: &Params) -> Result<Repl
         tool: params.text("tool"),
         session: caller.session.clone(),
         trace: caller.trace_parent.clone(),
-        #[allow(clippy::cast_precision_loss, reason = "milliseconds of a human life are exact")]
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "milliseconds of a human life are exact"
+        )]
         duration_ms: params.count("durationMs")?.map(|ms| ms as f64),
         attributes,
         ..Record::new(

@@ -25,7 +25,11 @@ use crate::registry::upstream::Upstream;
 pub(super) fn list(hub: &Hub) -> Reply {
     let config = hub.config();
     let views = hub.registry.views();
-    let servers: Vec<Raw> = views.by_name.values().map(|upstream| row(upstream)).collect();
+    let servers: Vec<Raw> = views
+        .by_name
+        .values()
+        .map(|upstream| row(upstream))
+        .collect();
     let untrusted: Vec<Value> = config
         .untrusted
         .iter()
@@ -101,7 +105,8 @@ pub(super) async fn add(
     let replace = params.switch("replace");
     let (draft_file, entry_name) = (file.clone(), name.clone());
     let saved = on_disk(move || {
-        let mut draft = Draft::open(&draft_file).map_err(|error| refused(&error, Code::Unprocessable))?;
+        let mut draft =
+            Draft::open(&draft_file).map_err(|error| refused(&error, Code::Unprocessable))?;
         let servers = draft
             .servers()
             .map_err(|error| ApiError::new(Code::Unprocessable, error.to_string()))?;
@@ -119,12 +124,16 @@ pub(super) async fn add(
         draft
             .put_server(&entry_name, &entry)
             .map_err(|error| refused(&error, Code::BadRequest))?;
-        draft.save().map_err(|error| refused(&error, Code::Unprocessable))
+        draft
+            .save()
+            .map_err(|error| refused(&error, Code::Unprocessable))
     })
     .await?;
-    accept(hub, &saved, |asked| {
-        matches!(asked, Asked::Server { name: asked, .. } if *asked == name)
-    })
+    accept(
+        hub,
+        &saved,
+        |asked| matches!(asked, Asked::Server { name: asked, .. } if *asked == name),
+    )
     .await?;
     let applied = take_up(hub).await?;
     Ok(written(hub, &saved, &applied))
@@ -143,7 +152,8 @@ pub(super) async fn remove(
     };
     let (draft_file, entry_name) = (file.clone(), name.clone());
     let saved = on_disk(move || {
-        let mut draft = Draft::open(&draft_file).map_err(|error| refused(&error, Code::Unprocessable))?;
+        let mut draft =
+            Draft::open(&draft_file).map_err(|error| refused(&error, Code::Unprocessable))?;
         let was_there = draft
             .remove_server(&entry_name)
             .map_err(|error| refused(&error, Code::Unprocessable))?;
@@ -155,7 +165,9 @@ pub(super) async fn remove(
             ))
             .hint("`mcpx servers list` shows the file of each"));
         }
-        draft.save().map_err(|error| refused(&error, Code::Unprocessable))
+        draft
+            .save()
+            .map_err(|error| refused(&error, Code::Unprocessable))
     })
     .await?;
     let applied = take_up(hub).await?;
@@ -265,7 +277,10 @@ fn refused(error: &WriteError, wrong: Code) -> ApiError {
 async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|_| Err(ApiError::new(Code::Unavailable, "the file could not be written")))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(ApiError::new(
+            Code::Unavailable,
+            "the file could not be written",
+        ))
+    })
 }

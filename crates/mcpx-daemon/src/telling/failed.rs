@@ -21,7 +21,9 @@ pub(super) fn describe(record: &mut Record, error: &CallError) {
             record.server = None;
             record.tool = None;
         }
-        CallError::UnknownTool { .. } | CallError::Hidden { .. } | CallError::Unavailable { .. }
+        CallError::UnknownTool { .. }
+        | CallError::Hidden { .. }
+        | CallError::Unavailable { .. }
             if record.server.as_deref().is_none_or(str::is_empty) =>
         {
             record.event = Cow::Borrowed(REFUSED);
@@ -41,7 +43,10 @@ pub(super) fn describe(record: &mut Record, error: &CallError) {
         _ => {}
     }
     if record.event == REFUSED
-        && let Some(message) = record.msg.split_once(" failed: ").map(|(_, why)| why.to_owned())
+        && let Some(message) = record
+            .msg
+            .split_once(" failed: ")
+            .map(|(_, why)| why.to_owned())
     {
         record.msg = message;
     }
@@ -66,9 +71,10 @@ fn template(error: &CallError) -> Cow<'static, str> {
 
 fn of(failure: &Failure) -> Cow<'static, str> {
     match &failure.kind {
-        FailureKind::Answered(error) => {
-            Cow::Owned(format!("{{server}}.{{tool}} was refused with code {}", error.code))
-        }
+        FailureKind::Answered(error) => Cow::Owned(format!(
+            "{{server}}.{{tool}} was refused with code {}",
+            error.code
+        )),
         FailureKind::NoAnswer { cause, .. } => Cow::Owned(format!(
             "{{server}}.{{tool}} has no answer: {}",
             word(cause)
@@ -82,7 +88,10 @@ pub(super) fn of_start(failure: &Failure) -> String {
     match &failure.kind {
         FailureKind::NoAnswer { cause, .. } => format!("{{server}} did not start: {}", word(cause)),
         FailureKind::Answered(error) => {
-            format!("{{server}} did not start: it refused with code {}", error.code)
+            format!(
+                "{{server}} did not start: it refused with code {}",
+                error.code
+            )
         }
         FailureKind::Refused { .. } => "{server} did not start: it was refused".to_owned(),
     }

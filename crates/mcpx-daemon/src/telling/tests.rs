@@ -122,7 +122,12 @@ fn a_call_is_one_record_below_its_instance_and_is_error_is_a_failure() {
         assert_eq!(record.session.as_deref(), Some("s"));
         assert_eq!(record.instance.as_deref(), Some("files#1"));
         assert_eq!(record.trace_parent.as_deref(), Some("srv-1"));
-        assert!(record.trace.as_deref().is_some_and(|trace| trace.starts_with("cal-")));
+        assert!(
+            record
+                .trace
+                .as_deref()
+                .is_some_and(|trace| trace.starts_with("cal-"))
+        );
     }
     assert_eq!(told.kinds(), ["call.ended", "call.ended"]);
 }
@@ -132,7 +137,10 @@ fn failures_of_one_kind_are_counted_together_whatever_their_words() {
     let told = told();
     told.ends(Err(no_answer("pid 7 ended")));
     told.ends(Err(no_answer("pid 8 ended")));
-    told.ends(Err(failure(FailureKind::Answered(RpcError::new(-32602, "a is missing")))));
+    told.ends(Err(failure(FailureKind::Answered(RpcError::new(
+        -32602,
+        "a is missing",
+    )))));
     told.ends(Err(CallError::Exhausted {
         server: "files".to_owned(),
         why: "all 1".to_owned(),
@@ -148,7 +156,10 @@ fn failures_of_one_kind_are_counted_together_whatever_their_words() {
         .iter()
         .map(|row| (row.template.as_str(), row.count))
         .collect();
-    assert_eq!(counted[0], ("{server}.{tool} has no answer: it closed the connection", 2));
+    assert_eq!(
+        counted[0],
+        ("{server}.{tool} has no answer: it closed the connection", 2)
+    );
     assert_eq!(counted.len(), 3, "{counted:?}");
     let records = told.records();
     assert_eq!(records[0].attributes["delivery"], "outcome_unknown");
@@ -180,7 +191,8 @@ fn what_names_no_server_or_tool_is_no_call_in_the_statistics() {
 fn a_secret_in_what_failed_is_not_in_the_log() {
     let told = told();
     told.ends(Err(no_answer("401 for Bearer zebra-crossing-9")));
-    told.telling.warned("files", "zebra-crossing-9 is odd".to_owned());
+    told.telling
+        .warned("files", "zebra-crossing-9 is odd".to_owned());
     assert_eq!(told.records().len(), 2);
     for file in std::fs::read_dir(told.state.logs_dir()).expect("a folder") {
         let path = file.expect("a file").path();

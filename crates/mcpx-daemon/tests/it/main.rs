@@ -7,3 +7,7 @@ mod front_passed;
 mod front_questions;
 mod front_setup;
 mod front_stdio;
+mod ops_answers;
+mod ops_config;
+mod ops_life;
+mod ops_setup;

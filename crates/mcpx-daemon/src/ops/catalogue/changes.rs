@@ -29,9 +29,9 @@ struct Kept<'a> {
 pub(in crate::ops) fn history(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
     let since = match params.text("since") {
         None => None,
-        Some(text) => Some(
-            moment(&text, hub.now()).map_err(|why| ApiError::bad(format!("`since` {why}")))?,
-        ),
+        Some(text) => {
+            Some(moment(&text, hub.now()).map_err(|why| ApiError::bad(format!("`since` {why}")))?)
+        }
     };
     let limit = params.count("limit")?.unwrap_or(usize::MAX);
     let history = hub.registry.history();
@@ -42,9 +42,7 @@ pub(in crate::ops) fn history(hub: &Hub, params: &Params) -> Result<Reply, ApiEr
         .collect();
     if let Some(wanted) = params.text("tool").filter(|wanted| !wanted.is_empty()) {
         kept.retain(|one| {
-            one.shown == wanted
-                || one.spellings.contains(&wanted)
-                || one.owners.contains(&wanted)
+            one.shown == wanted || one.spellings.contains(&wanted) || one.owners.contains(&wanted)
         });
         if kept.is_empty() {
             known_without_record(hub, &wanted)?;
@@ -52,7 +50,12 @@ pub(in crate::ops) fn history(hub: &Hub, params: &Params) -> Result<Reply, ApiEr
     }
     let mut changes: Vec<(&str, &Change)> = kept
         .iter()
-        .flat_map(|one| one.record.changes.iter().map(|change| (one.shown.as_str(), change)))
+        .flat_map(|one| {
+            one.record
+                .changes
+                .iter()
+                .map(|change| (one.shown.as_str(), change))
+        })
         .filter(|(_, change)| since.is_none_or(|since| change.when >= since))
         .collect();
     changes.sort_by_key(|(_, change)| std::cmp::Reverse(change.when));
@@ -111,7 +114,13 @@ fn known_without_record(hub: &Hub, wanted: &str) -> Result<(), ApiError> {
         .names()
         .nearest(&tool, 3)
         .into_iter()
-        .map(|name| format!("`{}.{}`", upstream.server.namespace, known.names().identifier(name)))
+        .map(|name| {
+            format!(
+                "`{}.{}`",
+                upstream.server.namespace,
+                known.names().identifier(name)
+            )
+        })
         .collect();
     let error = ApiError::bad(format!(
         "`{}` has no tool `{}` and never had one",

@@ -28,7 +28,11 @@ pub(super) fn admitted(hub: &Hub, params: &Params) -> Result<Vec<Arc<Upstream>>,
         .values()
         .flat_map(|upstream| upstream.server.profiles.iter().map(String::as_str))
         .collect();
-    if let Some(name) = profiles.names.iter().find(|name| !known.contains(name.as_str())) {
+    if let Some(name) = profiles
+        .names
+        .iter()
+        .find(|name| !known.contains(name.as_str()))
+    {
         let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
         return Err(ApiError::bad(format!(
             "no server is in the profile `{}`",
@@ -205,4 +209,3 @@ fn add(
     }
     Ok(())
 }
-

@@ -69,7 +69,14 @@ mod tests {
             assert_eq!(moment(text, now), Ok(expected), "{text}");
         }
         assert_eq!(moment("99999999999d", now), Ok(Timestamp::MIN));
-        for text in ["", "yesterday", "-5m", "10", "\0", "99999999999999999999999d"] {
+        for text in [
+            "",
+            "yesterday",
+            "-5m",
+            "10",
+            "\0",
+            "99999999999999999999999d",
+        ] {
             let why = moment(text, now).expect_err(text);
             assert!(why.contains("expected a time"), "{why}");
         }

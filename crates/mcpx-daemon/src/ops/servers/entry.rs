@@ -37,7 +37,9 @@ pub(super) fn read(params: &Params) -> Result<Value, ApiError> {
             .map_err(|error| ApiError::bad(format!("`mcpx` cannot be read: {error}")))?;
         entry.insert("mcpx".to_owned(), block);
     }
-    let ways = ["command", "url"].iter().filter(|way| entry.contains_key(**way));
+    let ways = ["command", "url"]
+        .iter()
+        .filter(|way| entry.contains_key(**way));
     match ways.count() {
         1 => {}
         0 => {
@@ -60,7 +62,11 @@ pub(super) fn read(params: &Params) -> Result<Value, ApiError> {
     if let Some(name) = idle.iter().find(|name| entry.contains_key(**name)) {
         return Err(ApiError::bad(format!(
             "`{name}` means nothing for a server with `{}`",
-            if entry.contains_key("command") { "command" } else { "url" }
+            if entry.contains_key("command") {
+                "command"
+            } else {
+                "url"
+            }
         )));
     }
     Ok(Value::Object(entry))

@@ -65,7 +65,10 @@ pub(super) fn target(
     let found = search(&hub.surroundings, &place)
         .map_err(|error| ApiError::new(Code::Unprocessable, error.to_string()))?;
     let (kind, fresh) = match scope.unwrap_or(Scope::User) {
-        Scope::Project => (FileKind::Project, Some(project(cwd, caller).join(OF_PROJECT))),
+        Scope::Project => (
+            FileKind::Project,
+            Some(project(cwd, caller).join(OF_PROJECT)),
+        ),
         Scope::User => (FileKind::User, user(hub)),
     };
     found

@@ -107,7 +107,14 @@ pub(in crate::ops) async fn set(
             } else {
                 applied.note
             };
-            Ok(answer(hub, setting, applied.applied, applied.restart_required, note, None))
+            Ok(answer(
+                hub,
+                setting,
+                applied.applied,
+                applied.restart_required,
+                note,
+                None,
+            ))
         }
         Persist::File(scope) => {
             // The same check as for one that is not written.
@@ -171,7 +178,10 @@ async fn write(
     let file = target(hub, caller, Some(scope))?;
     let path = setting.path;
     let is_set = text.is_some();
-    let before = hub.settings().get(path).map(|resolved| resolved.value.clone());
+    let before = hub
+        .settings()
+        .get(path)
+        .map(|resolved| resolved.value.clone());
     let saved = on_disk(move || {
         let mut draft = Draft::open(&file).map_err(|error| refused(&error, Code::Unprocessable))?;
         match text {
@@ -190,7 +200,9 @@ async fn write(
                 }
             }
         }
-        draft.save().map_err(|error| refused(&error, Code::Unprocessable))
+        draft
+            .save()
+            .map_err(|error| refused(&error, Code::Unprocessable))
     })
     .await?;
     accept(hub, &saved, |asked| {
@@ -225,7 +237,14 @@ async fn write(
         ),
         (_, false) => (true, false, None),
     };
-    Ok(answer(hub, setting, applied, restart, note, Some(files::as_document(&saved))))
+    Ok(answer(
+        hub,
+        setting,
+        applied,
+        restart,
+        note,
+        Some(files::as_document(&saved)),
+    ))
 }
 
 /// The setting as it is now, and what became of the change.
@@ -295,7 +314,10 @@ fn known(path: &str) -> Result<&'static Setting, ApiError> {
             let error = Settings::defaults()
                 .set_runtime(path, "")
                 .err()
-                .map_or_else(|| "there is no such setting".to_owned(), |error| error.to_string());
+                .map_or_else(
+                    || "there is no such setting".to_owned(),
+                    |error| error.to_string(),
+                );
             match error.split_once("\nhint: ") {
                 Some((message, hint)) => ApiError::not_found(message).hint(hint),
                 None => ApiError::not_found(error),

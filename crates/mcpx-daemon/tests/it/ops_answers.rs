@@ -1,0 +1,470 @@
+//! What every operation answers, and what it refuses.
+
+use mcpx_api::{Caller, Code, Op};
+use serde_json::{Value, json};
+use testkit::mcp::{Behaviour, Chaos};
+
+use crate::front_setup::{Daemon, stdio};
+
+async fn daemon() -> (Daemon, testkit::mcp::StdioChaos) {
+    let tool = json!({"name": "say", "description": "Says a word.", "inputSchema":
+        {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}});
+    let chaos = Chaos::new()
+        .tool_with(tool, Behaviour::Answer)
+        .tool("fails", Behaviour::Failed("no luck"))
+        .tool("big", Behaviour::Big(200_000))
+        .resource("file:///a", "the text of a")
+        .prompt("greet", "Hello!")
+        .stdio();
+    let mut entry = stdio(&chaos);
+    entry["mcpx"] = json!({"profiles": ["odd"], "description": "Words"});
+    entry["env"] = json!({"API_TOKEN": "sentinel-7d3f1"});
+    let broken = json!({"command": "no-such-program-here"});
+    (
+        Daemon::of(json!({"words": entry, "broken": broken})).await,
+        chaos,
+    )
+}
+
+#[tokio::test]
+async fn every_answer_fits_the_document_that_describes_it() {
+    let (daemon, _chaos) = daemon().await;
+    let called = daemon
+        .checked(
+            Op::Call,
+            json!({"tool": "words.say", "args": {"word": "hi"}, "session": "s"}),
+        )
+        .await;
+    assert_eq!(called["server"], "words");
+    daemon
+        .checked(
+            Op::CallPath,
+            json!({"server": "words", "tool": "say", "args": {"word": "x"}}),
+        )
+        .await;
+    let batch = daemon
+        .checked(Op::Batch, json!({"calls": [{"tool": "words.say"}, {"tool": "words.fails"}, {"tool": "words.say"}]}))
+        .await;
+    assert_eq!(batch["failed"], 1);
+    let big = daemon.checked(Op::Call, json!({"tool": "words.big"})).await;
+    let handle = big["result"]["_meta"]["dev.mcpx/result"]["handle"]
+        .as_str()
+        .expect("a handle");
+    daemon
+        .checked(Op::ResultRead, json!({"id": handle, "length": 100}))
+        .await;
+    daemon
+        .checked(
+            Op::ResourceRead,
+            json!({"server": "words", "uri": "file:///a"}),
+        )
+        .await;
+    daemon
+        .checked(Op::PromptGet, json!({"server": "words", "name": "greet"}))
+        .await;
+    let begun = daemon
+        .ask(
+            Op::Call,
+            json!({"tool": "words.say", "args": {}, "task": {}}),
+        )
+        .await
+        .expect("a task");
+    let id = begun["task"]["id"].as_str().expect("an id");
+    daemon
+        .checked(Op::TaskResult, json!({"id": id, "waitMs": 20_000}))
+        .await;
+    daemon.checked(Op::TaskGet, json!({"id": id})).await;
+    let over = daemon
+        .ask(Op::TaskCancel, json!({"id": id}))
+        .await
+        .expect_err("over");
+    assert_eq!(over.code, Code::Conflict);
+    for op in [
+        Op::TasksList,
+        Op::Health,
+        Op::Status,
+        Op::Protocol,
+        Op::Resolve,
+        Op::Namespaces,
+        Op::Tools,
+        Op::Catalog,
+        Op::Client,
+        Op::Globals,
+        Op::History,
+        Op::Resources,
+        Op::ResourceTemplates,
+        Op::Prompts,
+        Op::ServersList,
+        Op::SettingsList,
+        Op::LogQuery,
+        Op::StatsQuery,
+        Op::Reload,
+        Op::Openapi,
+    ] {
+        daemon.checked(op, json!({})).await;
+    }
+    let found = daemon.checked(Op::Search, json!({"q": "say"})).await;
+    assert_eq!(found[0]["function"], "words.say");
+    daemon
+        .checked(Op::Types, json!({"ns": ["words.say"]}))
+        .await;
+    for format in ["json-schema", "openapi", "typescript", "mcp"] {
+        let schema = daemon
+            .checked(Op::Schema, json!({"format": format, "ns": ["words"]}))
+            .await;
+        assert_eq!(schema.is_string(), format == "typescript", "{format}");
+    }
+    for by in [
+        "calls",
+        "servers",
+        "instances",
+        "errors",
+        "sessions",
+        "volume",
+        "slowest",
+    ] {
+        daemon
+            .checked(Op::StatsQuery, json!({"by": by, "since": "1h"}))
+            .await;
+    }
+    daemon
+        .checked(
+            Op::LogRecord,
+            json!({"msg": "done", "attributes": {"a": [1]}}),
+        )
+        .await;
+    daemon
+        .checked(Op::SettingsGet, json!({"path": "pool.callTimeout"}))
+        .await;
+    daemon
+        .checked(
+            Op::SettingsSet,
+            json!({"path": "logging.level", "value": "debug"}),
+        )
+        .await;
+    daemon
+        .checked(Op::SettingsUnset, json!({"path": "logging.level"}))
+        .await;
+    daemon
+        .checked(Op::SessionRelease, json!({"session": "s"}))
+        .await;
+    daemon
+        .checked(Op::Refresh, json!({"server": "words"}))
+        .await;
+    daemon
+        .checked(Op::Restart, json!({"server": "words", "lazy": true}))
+        .await;
+    daemon
+        .checked(
+            Op::ToolInvoke,
+            json!({"tool": "mcpx_status", "arguments": {}}),
+        )
+        .await;
+    let page = daemon.checked(Op::LogQuery, json!({})).await;
+    let trace = called["traceId"].as_str().expect("a span");
+    let chain = daemon.checked(Op::LogQuery, json!({"chain": trace})).await;
+    let depths: Vec<u64> = chain["chain"]
+        .as_array()
+        .expect("links")
+        .iter()
+        .filter(|link| link["trace"] == trace || link["depth"] == 0)
+        .filter_map(|link| link["depth"].as_u64())
+        .collect();
+    assert_eq!(
+        depths,
+        [0, 2],
+        "the daemon, the instance, the call: {chain:#}"
+    );
+    assert!(!page.to_string().contains("sentinel-7d3f1"));
+    assert!(
+        !daemon
+            .checked(Op::ServersList, json!({}))
+            .await
+            .to_string()
+            .contains("sentinel-7d3f1")
+    );
+}
+
+#[tokio::test]
+async fn the_document_has_a_path_for_each_tool_and_asks_no_server_for_it() {
+    let (daemon, chaos) = daemon().await;
+    let document = daemon
+        .ask(Op::Openapi, json!({}))
+        .await
+        .expect("a document");
+    assert!(document["paths"].get("/v1/call/words/say").is_none());
+    assert!(chaos.received().methods().is_empty(), "not started");
+    daemon
+        .ask(Op::Call, json!({"tool": "words.say"}))
+        .await
+        .expect("an answer");
+    let document = daemon
+        .ask(Op::Openapi, json!({}))
+        .await
+        .expect("a document");
+    let post = &document["paths"]["/v1/call/words/say"]["post"];
+    assert_eq!(
+        post.pointer("/requestBody/content/application~1json/schema/$ref"),
+        Some(&json!("#/components/schemas/words.say"))
+    );
+    assert_eq!(
+        document["components"]["schemas"]["words.say"]["required"],
+        json!(["word"])
+    );
+}
+
+/// A request as it stands, and the status that it gets.
+async fn status(daemon: &Daemon, request: &[u8]) -> u16 {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::UnixStream::connect(&daemon.socket)
+        .await
+        .expect("a daemon");
+    stream.write_all(request).await.expect("sent");
+    let mut head = [0_u8; 12];
+    tokio::time::timeout(
+        std::time::Duration::from_secs(30),
+        stream.read_exact(&mut head),
+    )
+    .await
+    .expect("in time")
+    .expect("a head");
+    String::from_utf8_lossy(&head[9..])
+        .parse()
+        .expect("a status")
+}
+
+fn post(path: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+fn get(path: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").into_bytes()
+}
+
+#[tokio::test]
+async fn whatever_is_sent_the_daemon_refuses_it_as_the_requests_fault_and_goes_on() {
+    let (daemon, _chaos) = daemon().await;
+    let deep = "[".repeat(50_000) + &"]".repeat(50_000);
+    let deep_object = format!(
+        "{{\"tool\":\"words.say\",\"args\":{}{}}}",
+        "{\"a\":".repeat(5_000),
+        "1".to_owned() + &"}".repeat(5_000)
+    );
+    let cases: Vec<(Vec<u8>, u16)> = vec![
+        (get("/v1/health?x=1"), 400),
+        (get("/v1/search"), 400),
+        (get("/v1/search?q="), 400),
+        (get("/v1/search?q=a&limit=-1"), 400),
+        (get("/v1/search?q=a&limit=99999999999999999999"), 400),
+        (get("/v1/search?q=a&limit=1.5"), 400),
+        (get("/v1/search?q=a&q=b"), 400),
+        (get("/v1/search?q=a&profile=nope"), 400),
+        (get("/v1/search?q=%00"), 200),
+        (get("/v1/types?ns=%00"), 400),
+        (get("/v1/types?ns="), 400),
+        (get("/v1/log?since=%00"), 400),
+        (get("/v1/log?since=99999999999999d"), 200),
+        (get("/v1/log?level=loud"), 400),
+        (get("/v1/log?after=%2e"), 400),
+        (get("/v1/log?chain=x"), 404),
+        (get("/v1/log?chain=x&limit=1"), 400),
+        (get("/v1/log?grep=%25%00"), 200),
+        (get("/v1/log?event=%5B"), 200),
+        (get("/v1/stats?by=luck"), 400),
+        (get("/v1/tasks/%00"), 400),
+        (get("/v1/tasks/tsk-1/result?waitMs=9007199254740992"), 400),
+        (get("/v1/results/..%2f..%2fetc"), 404),
+        (get("/v1/results/x?offset=9007199254740991&length=0"), 404),
+        (get("/v1/settings/nope"), 404),
+        (get("/v1/settings?scope=x"), 400),
+        (get("/v1/events?since=x"), 400),
+        (get("/v1/catalog/history?tool=%00"), 400),
+        (get("/v1/schema?format=yaml"), 400),
+        (get("/v1/status?server=nope"), 400),
+        (get("/v1/nope"), 404),
+        (post("/v1/health", "{}"), 405),
+        (post("/v1/call", ""), 400),
+        (post("/v1/call", "[]"), 400),
+        (post("/v1/call", "{"), 400),
+        (post("/v1/call", &deep), 400),
+        (post("/v1/call", &deep_object), 400),
+        (
+            post("/v1/call", "{\"tool\":\"words.say\",\"tool\":\"b\"}"),
+            400,
+        ),
+        (post("/v1/call", "{\"tool\":5}"), 400),
+        (
+            post("/v1/call", "{\"tool\":\"words.say\",\"args\":[]}"),
+            400,
+        ),
+        (
+            post("/v1/call", "{\"tool\":\"words.say\",\"timeoutMs\":1e300}"),
+            400,
+        ),
+        (
+            post("/v1/call", "{\"tool\":\"words.say\",\"timeoutMs\":-1}"),
+            400,
+        ),
+        (post("/v1/call", "{\"tool\":\"words.nope\"}"), 400),
+        (post("/v1/call", "{\"tool\":\"broken.x\"}"), 502),
+        (post("/v1/call", "{\"tool\":\"\\u0000\"}"), 400),
+        (
+            post(
+                "/v1/call",
+                "{\"tool\":\"words.say\",\"context\":{\"pid\":-1}}",
+            ),
+            400,
+        ),
+        (
+            post("/v1/call", "{\"tool\":\"words.say\",\"context\":{\"x\":1}}"),
+            400,
+        ),
+        (post("/v1/call/words/nope", "{}"), 400),
+        (post("/v1/call/words/say", "7"), 400),
+        (post("/v1/batch", "{\"calls\":[1]}"), 400),
+        (post("/v1/batch", "{\"calls\":[{}]}"), 400),
+        (post("/v1/tools/mcpx_nope", "{}"), 404),
+        (post("/v1/log", "{\"msg\":\"\"}"), 400),
+        (
+            post(
+                "/v1/log",
+                &format!("{{\"msg\":\"x\",\"attributes\":{deep}}}"),
+            ),
+            400,
+        ),
+        (post("/v1/servers", "{\"name\":\"x\"}"), 400),
+        (
+            post(
+                "/v1/servers",
+                "{\"name\":\"x\",\"command\":\"a\",\"url\":\"b\"}",
+            ),
+            400,
+        ),
+        (
+            post("/v1/servers", "{\"name\":\"x\",\"command\":\"a\\u0000\"}"),
+            400,
+        ),
+        (
+            post(
+                "/v1/servers",
+                "{\"name\":\"x\",\"command\":\"a\",\"env\":{\"A\":1}}",
+            ),
+            400,
+        ),
+        (
+            post(
+                "/v1/servers",
+                "{\"name\":\"x\",\"command\":\"a\",\"headers\":{}}",
+            ),
+            400,
+        ),
+        (
+            post(
+                "/v1/servers",
+                "{\"name\":\"x\",\"command\":\"a\",\"mcpx\":{\"nope\":1}}",
+            ),
+            400,
+        ),
+        (
+            post(
+                "/v1/servers",
+                "{\"name\":\"x\",\"command\":\"a\",\"scope\":\"all\"}",
+            ),
+            400,
+        ),
+        (
+            post("/v1/session/release", "{\"session\":\"s\",\"pid\":0}"),
+            400,
+        ),
+        (post("/v1/session/release", "{\"session\":\" \"}"), 400),
+        (
+            b"DELETE /v1/servers/nope HTTP/1.1\r\nhost: x\r\n\r\n".to_vec(),
+            404,
+        ),
+        (
+            b"PUT /v1/settings/pool.max HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n".to_vec(),
+            400,
+        ),
+        (b"nonsense\r\n\r\n".to_vec(), 400),
+    ];
+    for (request, expected) in cases {
+        let got = status(&daemon, &request).await;
+        let shown = String::from_utf8_lossy(&request);
+        assert_eq!(
+            got,
+            expected,
+            "{}",
+            shown.chars().take(200).collect::<String>()
+        );
+    }
+    daemon.checked(Op::Health, json!({})).await;
+}
+
+#[tokio::test]
+async fn headers_that_say_nonsense_say_nothing() {
+    let (daemon, _chaos) = daemon().await;
+    let wrong = Caller {
+        settings: Some("{\"search.limit\": 1, \"pool.max\"".to_owned()),
+        session: Some(String::new()),
+        ..Caller::default()
+    };
+    let found = daemon
+        .ask_as(wrong, Op::Namespaces, json!({}))
+        .await
+        .expect("an answer");
+    assert_eq!(found.as_array().map(Vec::len), Some(2));
+    daemon
+        .ask(Op::Call, json!({"tool": "words.say"}))
+        .await
+        .expect("an answer");
+    let one = Caller {
+        settings: Some("{\"search.limit\": \"1\", \"pool.max\": \"9\"}".to_owned()),
+        ..Caller::default()
+    };
+    let found = daemon
+        .ask_as(one, Op::Search, json!({"q": "say fails big"}))
+        .await
+        .expect("found");
+    assert_eq!(
+        found.as_array().map(Vec::len),
+        Some(1),
+        "a caller's own setting: {found}"
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_profile_is_named_with_those_there_are() {
+    let (daemon, _chaos) = daemon().await;
+    for op in [Op::Namespaces, Op::Tools, Op::Catalog, Op::Resources] {
+        let error = daemon
+            .ask(op, json!({"profile": ["od"]}))
+            .await
+            .expect_err("refused");
+        assert_eq!(error.code, Code::BadRequest);
+        assert!(
+            error
+                .hint
+                .as_deref()
+                .is_some_and(|hint| hint.contains("`odd`")),
+            "{error:?}"
+        );
+    }
+    let rows = daemon
+        .ask(
+            Op::Namespaces,
+            json!({"profile": ["odd"], "skipDefault": true}),
+        )
+        .await
+        .expect("rows");
+    let names: Vec<&Value> = rows
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| &row["server"])
+        .collect();
+    assert_eq!(names, ["words"]);
+}

@@ -1,0 +1,228 @@
+//! What is told while the daemon lives, and its end.
+
+use std::time::Duration;
+
+use mcpx_api::{Caller, Code, Op, operation};
+use serde_json::{Value, json};
+use testkit::mcp::{Behaviour, Chaos};
+
+use crate::front_setup::{Daemon, stdio};
+use crate::ops_setup::members;
+
+#[tokio::test]
+async fn who_follows_the_log_gets_each_record_once() {
+    let chaos = Chaos::new().tool("say", Behaviour::Answer).stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let mut page = daemon
+        .checked(Op::LogQuery, json!({"event": "mcp.call"}))
+        .await;
+    assert_eq!(page["records"], json!([]));
+    let mut seen = Vec::new();
+    for at in 0..6 {
+        daemon
+            .ask(
+                Op::Call,
+                json!({"tool": "words.say", "session": format!("s{at}")}),
+            )
+            .await
+            .expect("an answer");
+        page = daemon
+            .checked(
+                Op::LogQuery,
+                json!({"event": "mcp.call", "after": page["cursor"]}),
+            )
+            .await;
+        let records = page["records"].as_array().expect("records");
+        seen.extend(
+            records
+                .iter()
+                .map(|record| record["session"].as_str().unwrap_or_default().to_owned()),
+        );
+    }
+    assert_eq!(seen, ["s0", "s1", "s2", "s3", "s4", "s5"]);
+    let one = daemon.checked(Op::LogQuery, json!({"session": "s3"})).await;
+    assert_eq!(one["records"].as_array().map(Vec::len), Some(1));
+    let stats = daemon.checked(Op::StatsQuery, json!({"by": "calls"})).await;
+    assert_eq!(stats["rows"][0]["calls"], 6);
+}
+
+#[tokio::test]
+async fn a_failed_tool_is_a_failure_in_the_statistics() {
+    let chaos = Chaos::new()
+        .tool("fails", Behaviour::Failed("no luck"))
+        .stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let answer = daemon
+        .ask(Op::Call, json!({"tool": "words.fails"}))
+        .await
+        .expect("an answer");
+    assert_eq!(answer["result"]["isError"], true);
+    let stats = daemon.checked(Op::StatsQuery, json!({"by": "calls"})).await;
+    assert_eq!(stats["rows"][0]["failed"], 1);
+}
+
+#[tokio::test]
+async fn a_server_that_says_its_tools_changed_is_read_again_and_the_change_is_kept() {
+    let before = json!({"tools": [{"name": "say", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}]});
+    let after = json!({"tools": [{"name": "say", "inputSchema": {"type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["b"]}}]});
+    let chaos = Chaos::new()
+        .legacy()
+        .tool(
+            "say",
+            [
+                Behaviour::Notify("notifications/tools/list_changed", json!({})),
+                Behaviour::Answer,
+            ],
+        )
+        .on_nth("tools/list", 1, Behaviour::Result(before))
+        .on("tools/list", Behaviour::Result(after))
+        .stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let mut events = daemon
+        .api()
+        .stream(
+            operation(Op::Events),
+            &members(&json!({"kinds": ["catalog.*"], "since": 0})),
+        )
+        .await
+        .expect("a stream");
+    daemon
+        .ask(Op::Call, json!({"tool": "words.say"}))
+        .await
+        .expect("an answer");
+    let history = daemon
+        .until(Op::History, json!({"tool": "words.say"}), |history| {
+            history["changes"].get("words.say").is_some()
+        })
+        .await;
+    assert_eq!(history["tools"], json!(["words.say"]));
+    let kinds: Vec<&Value> = history["changes"]["words.say"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|change| &change["kind"])
+        .collect();
+    assert_eq!(kinds, ["argument-added"]);
+    let limited = daemon.checked(Op::History, json!({"limit": 0})).await;
+    assert_eq!(limited["changes"], json!({}));
+    let later = daemon
+        .checked(Op::History, json!({"since": "2999-01-01"}))
+        .await;
+    assert_eq!(later["changes"], json!({}));
+    let unknown = daemon
+        .ask(Op::History, json!({"tool": "words.sya"}))
+        .await
+        .expect_err("none");
+    assert!(
+        unknown
+            .hint
+            .as_deref()
+            .is_some_and(|hint| hint.contains("words.say")),
+        "{unknown:?}"
+    );
+    let mut heard = Vec::new();
+    while !heard.contains(&"catalog.changed".to_owned()) {
+        let event = tokio::time::timeout(Duration::from_secs(20), events.next())
+            .await
+            .expect("in time")
+            .expect("a stream")
+            .expect("an event");
+        heard.extend(event.kind);
+    }
+    let told = daemon
+        .checked(Op::LogQuery, json!({"event": "catalog.changed"}))
+        .await;
+    assert_eq!(told["records"][0]["tool"], "say");
+}
+
+#[tokio::test]
+async fn only_what_belongs_to_the_session_and_its_process_is_released() {
+    let chaos = |name: &'static str| Chaos::new().tool(name, Behaviour::Answer).stdio();
+    let (shared, mine, process) = (chaos("a"), chaos("b"), chaos("c"));
+    let scoped = |server: &testkit::mcp::StdioChaos, scope: &str| {
+        let mut entry = stdio(server);
+        entry["mcpx"] = json!({"scope": scope});
+        entry
+    };
+    let daemon = Daemon::of(json!({
+        "shared": stdio(&shared), "mine": scoped(&mine, "session"), "process": scoped(&process, "pid"),
+    }))
+    .await;
+    let pid = i32::try_from(std::process::id()).expect("a pid");
+    for session in ["one", "two"] {
+        let caller = Caller {
+            session: Some(session.to_owned()),
+            pid: Some(pid),
+            ..Caller::default()
+        };
+        for tool in ["shared.a", "mine.b", "process.c"] {
+            daemon
+                .ask_as(caller.clone(), Op::Call, json!({"tool": tool}))
+                .await
+                .expect("an answer");
+        }
+    }
+    let released = daemon
+        .checked(Op::SessionRelease, json!({"session": "one", "pid": pid}))
+        .await;
+    assert_eq!(released["released"], 2);
+    let keys = |status: &Value| -> Vec<String> {
+        let servers = status["servers"].as_array().expect("servers");
+        let all = servers
+            .iter()
+            .flat_map(|row| row["instances"].as_array().cloned().unwrap_or_default());
+        let mut keys: Vec<String> = all
+            .map(|one| one["key"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        keys.sort();
+        keys
+    };
+    daemon
+        .until(Op::Status, json!({}), |status| {
+            keys(status) == ["global", "session:two"]
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_ends_lets_its_tasks_end_refuses_what_is_new_and_gives_their_results() {
+    let chaos = Chaos::new()
+        .tool(
+            "slow",
+            [
+                Behaviour::Delay(Duration::from_millis(600)),
+                Behaviour::Answer,
+            ],
+        )
+        .stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let begun = daemon
+        .ask(Op::Call, json!({"tool": "words.slow", "task": {}}))
+        .await
+        .expect("a task");
+    let id = begun["task"]["id"].as_str().expect("an id").to_owned();
+    daemon
+        .until(Op::Health, json!({}), |_| {
+            !chaos.received().of_method("tools/call").is_empty()
+        })
+        .await;
+    daemon
+        .ask(Op::DaemonRestart, json!({}))
+        .await
+        .expect("begun");
+    let refused = daemon
+        .ask(Op::Call, json!({"tool": "words.slow"}))
+        .await
+        .expect_err("not now");
+    assert_eq!(refused.code, Code::Unavailable);
+    assert!(refused.hint.is_some());
+    assert_eq!(refused.data.string("delivery").as_deref(), Some("not_sent"));
+    let health = daemon.ask(Op::Health, json!({})).await.expect("health");
+    assert_eq!(health["status"], "stopping");
+    let result = daemon
+        .ask(Op::TaskResult, json!({"id": id, "waitMs": 20_000}))
+        .await
+        .expect("the result");
+    assert_eq!(result["tool"], "slow");
+}
