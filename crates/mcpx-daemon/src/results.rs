@@ -21,6 +21,12 @@ const PIECE: usize = 64 * 1024;
 #[must_use]
 pub fn within_cap(hub: &Hub, done: &Done, result: Object) -> Object {
     let cap = hub.settings().bytes(key::RESULTS_INLINE_MAX_BYTES);
+    within(hub, cap, done, result)
+}
+
+/// As [`within_cap`], for a caller who has a cap of its own, in bytes.
+#[must_use]
+pub fn within(hub: &Hub, cap: u64, done: &Done, result: Object) -> Object {
     let whole = Raw::from(result.clone());
     let bytes = whole.as_str().len();
     if u64::try_from(bytes).unwrap_or(u64::MAX) <= cap {

@@ -120,7 +120,8 @@ impl RunningTasks {
                     Outcome::Complete(_) => TaskState::Completed,
                     _ => TaskState::InputRequired,
                 };
-                task.result = Some(Raw::from(crate::ops::calls::answered(hub, &done, false)));
+                let cap = hub.settings().bytes(key::RESULTS_INLINE_MAX_BYTES);
+                task.result = Some(Raw::from(crate::ops::calls::answered(hub, &done, Some(cap))));
             }
             Err(error) => {
                 task.state = match error {

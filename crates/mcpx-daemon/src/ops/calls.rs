@@ -31,17 +31,21 @@ pub(super) async fn call(
         params.required("tool")?,
         params.members("args").unwrap_or_default(),
     );
+    let cap = if params.switch("raw") {
+        None
+    } else {
+        Some(cap_of(hub, &caller))
+    };
     call.caller = caller;
     call.timeout = params
         .count("timeoutMs")?
         .map(|ms| Duration::from_millis(ms as u64));
-    let keep_whole = params.switch("raw");
     if let Some(task) = params.members("task") {
         let ttl = task.get("ttlMs").and_then(Raw::integer);
         return hub.tasks.begin(hub, call, ttl);
     }
     let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
-    Ok(Reply::json(answered(hub, &done, keep_whole)))
+    Ok(Reply::json(answered(hub, &done, cap)))
 }
 
 /// Calls the tool that the path names.
@@ -55,26 +59,34 @@ pub(super) async fn call_path(
         params.required("tool")?,
         params.members("args").unwrap_or_default(),
     );
+    let cap = cap_of(hub, &caller);
     call.caller = Caller {
         session: params.text("session").or(caller.session.clone()),
         ..caller
     };
     let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
-    Ok(Reply::json(answered(hub, &done, false)))
+    Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 
-/// The answer of a call: `{result, server, tool, durationMs, traceId, …}`. A result over the cap is put aside and its
-/// place taken by what it is and how to read it.
-pub(crate) fn answered(hub: &Hub, done: &Done, keep_whole: bool) -> Object {
+/// How many bytes of a result this caller takes at once.
+fn cap_of(hub: &Hub, caller: &Caller) -> u64 {
+    super::settings_of(hub, caller).bytes(key::RESULTS_INLINE_MAX_BYTES)
+}
+
+/// The answer of a call: `{result, server, tool, durationMs, traceId, …}`. A result over the cap, in bytes, is put aside
+/// and its place taken by what it is and how to read it.
+pub(crate) fn answered(hub: &Hub, done: &Done, cap: Option<u64>) -> Object {
     let mut document = Object::new();
     match &done.outcome {
         Outcome::Complete(result) => {
-            let result = if keep_whole {
-                result.clone()
-            } else {
-                crate::results::within_cap(hub, done, result.clone())
-            };
-            document.set("result", result);
+            let result = result.clone();
+            document.set(
+                "result",
+                match cap {
+                    None => result,
+                    Some(cap) => crate::results::within(hub, cap, done, result),
+                },
+            );
         }
         Outcome::InputRequired(asked) => {
             document.set("inputRequired", asked.raw().clone());
@@ -186,11 +198,12 @@ async fn one_of_batch(hub: &Arc<Hub>, index: usize, call: Call) -> (bool, Object
         }
     };
     let head = Object::new().with("index", Raw::of(&index));
+    let cap = cap_of(hub, &call.caller);
     match hub.registry.call(call).await {
         Ok(done) => {
             let is_good = !done.is_error();
             let mut result = head.with("status", if is_good { "ok" } else { "failed" });
-            result.append(answered(hub, &done, false));
+            result.append(answered(hub, &done, Some(cap)));
             (is_good, result)
         }
         Err(error) => {
@@ -262,8 +275,9 @@ async fn forward(
 ) -> Result<Reply, ApiError> {
     let mut call = Call::request(params.required("server")?, method, request);
     call.caller = caller_of(caller, params)?;
+    let cap = cap_of(hub, &call.caller);
     let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
-    Ok(Reply::json(answered(hub, &done, false)))
+    Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 
 /// Reads a piece of a result that was put aside.

@@ -26,7 +26,6 @@ fn pairs(help: &'static str) -> Arg {
         .value_name("ARGUMENTS")
         .action(ArgAction::Append)
         .num_args(0..)
-        .allow_hyphen_values(true)
         .help(help)
 }
 

@@ -1,4 +1,17 @@
 //! Tests of the binary.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests start the binary and write its fixtures, and a helper that fails must fail the test"
+)]
 
+mod bad_input;
+mod calling;
+mod daemon;
 mod demo_server;
+mod guide;
+mod harness;
+mod listing;
+mod logs;
+mod shell;
+mod writing;

@@ -1,0 +1,126 @@
+//! The way to the daemon: started once, found again, ended, replaced.
+
+use std::process::Child;
+
+use serde_json::json;
+
+use crate::harness::{Mcpx, demo};
+
+#[test]
+fn ten_commands_at_once_start_one_daemon() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    let all: Vec<Child> = (0..10)
+        .map(|n| {
+            let message = format!("message={n}");
+            mcpx.command(&["call", "demo.echo", &message]).spawn().unwrap()
+        })
+        .collect();
+    for (n, child) in all.into_iter().enumerate() {
+        let ran = mcpx.ran(child.wait_with_output().unwrap());
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, format!("{n}\n").as_str()), "{ran}");
+    }
+    assert_eq!(mcpx.daemons().len(), 1);
+    let status = mcpx.json(&["status"]).1;
+    assert_eq!(status["servers"][0]["instances"].as_array().unwrap().len(), 1, "{status}");
+}
+
+#[test]
+fn stop_waits_until_the_daemon_is_gone_and_says_what_ended() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["stop"]).says(&["no daemon runs"]);
+    mcpx.ok(&["call", "demo.echo", "message=x"]);
+    let pid = mcpx.daemons()[0];
+    mcpx.ok(&["stop"]).says(&["ended the daemon of [home]/.config/mcpx/config.json"]);
+    // Ended; whether somebody waited for it is not ours to say.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    assert_eq!(mcpx.daemons(), Vec::<u64>::new());
+    // Several, of two sets of files.
+    mcpx.ok(&["daemon", "--detached"]);
+    mcpx.ok(&["--demo", "daemon", "--detached"]);
+    assert_eq!(mcpx.daemons().len(), 2);
+    let (_, document) = mcpx.json(&["stop", "--all"]);
+    assert_eq!(document["stopped"].as_array().unwrap().len(), 2);
+    assert_eq!(mcpx.daemons(), Vec::<u64>::new());
+}
+
+#[test]
+fn a_killed_daemon_is_no_error_for_the_next_command() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["call", "demo.echo", "message=x"]);
+    let pid = mcpx.daemons()[0];
+    let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    assert!(killed.unwrap().success());
+    let ran = mcpx.ok(&["call", "demo.echo", "message=again"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("again\n", ""));
+    assert_ne!(mcpx.daemons()[0], pid);
+}
+
+#[test]
+fn a_restart_is_another_process_with_the_same_servers() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["call", "demo.echo", "message=x"]);
+    let before = mcpx.daemons()[0];
+    mcpx.ok(&["daemon", "restart"]);
+    let after = mcpx.daemons();
+    assert_eq!(after.len(), 1);
+    assert_ne!(after[0], before);
+    assert_eq!(mcpx.ok(&["call", "demo.echo", "message=y"]).stdout, "y\n");
+}
+
+#[test]
+fn a_named_daemon_is_used_with_its_token_and_never_replaced() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["daemon", "--detached"]);
+    let (_, document) = mcpx.json(&["daemon", "token"]);
+    let endpoint = document["endpoint"].as_str().unwrap().to_owned();
+    let token = document["token"].as_str().unwrap().to_owned();
+    // Of this machine: the token is in the record.
+    let named = format!("--daemon-endpoint={endpoint}");
+    assert_eq!(mcpx.ok(&[&named, "call", "demo.echo", "message=x"]).stdout, "x\n");
+    // Of another state folder: it is in the environment.
+    let other = Mcpx::new();
+    let ran = other.run(&[&named, "health"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let other = Mcpx::new().variable("MCPX_TOKEN", &token);
+    other.ok(&[&named, "health"]);
+    mcpx.ok(&["stop"]);
+    let ran = mcpx.run(&[&named, "health"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    ran.says(&["no daemon answers", "no other one is used"]);
+    assert_eq!(mcpx.daemons(), Vec::<u64>::new());
+}
+
+#[test]
+fn a_daemon_that_cannot_start_is_told_with_its_reason() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    let ran = mcpx.run(&["--daemon-address=256.0.0.1", "health"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    ran.says(&["the daemon could not start", "256.0.0.1"]);
+    let ran = mcpx.run(&["--no-daemon-autostart", "health"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    ran.says(&["no daemon runs", "mcpx daemon --detached"]);
+}
+
+#[test]
+fn flags_of_the_daemon_reach_the_daemon_that_a_command_starts() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["health", "--pool-max", "7"]);
+    let (_, setting) = mcpx.json(&["settings", "get", "pool.max"]);
+    assert_eq!(setting["value"].to_string().trim_matches('"'), "7", "{setting}");
+}
+
+#[test]
+fn serve_is_an_mcp_server_over_stdio() {
+    let mcpx = Mcpx::with(&json!({"mcpServers": {"demo": demo()}}));
+    let messages = [
+        json!({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}),
+        json!({"jsonrpc":"2.0","method":"notifications/initialized"}),
+        json!({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mcpx_call","arguments":{"tool":"demo.echo","args":{"message":"through"}}}}),
+    ];
+    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let ran = mcpx.run_with(&["serve"], Some(&input));
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("through"), "{ran}");
+    assert!(ran.stdout.lines().all(|line| line.starts_with('{')), "{ran}");
+}

@@ -1,0 +1,10 @@
+//! The hub as a program: real clients and real servers on both sides, and the processes that it leaves.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the files and processes here are the tests' own"
+)]
+
+mod agents;
+mod hub;
