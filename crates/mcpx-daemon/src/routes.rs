@@ -48,7 +48,8 @@ where
                 Code::MethodNotAllowed,
                 format!("`{}` is not for {}", head.uri.path(), head.method),
             )
-            .hint(format!("it takes {allowed}")));
+            .hint(format!("it takes {allowed}"))
+            .with("allow", allowed.as_str()));
         }
         Found::None => {
             return Err(ApiError::not_found(format!(
@@ -225,6 +226,11 @@ pub fn refused(error: &ApiError) -> Response<Body> {
         StatusCode::from_u16(error.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let document = Raw::from(error.to_document());
     let mut response = response(status, "application/json", document.as_str().to_owned());
+    if let (Code::MethodNotAllowed, Some(allowed)) = (error.code, error.data.string("allow"))
+        && let Ok(value) = HeaderValue::from_str(&allowed)
+    {
+        response.headers_mut().insert(header::ALLOW, value);
+    }
     if error.code == Code::Unauthorized {
         response
             .headers_mut()
