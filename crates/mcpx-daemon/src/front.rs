@@ -30,8 +30,7 @@ use mcp_server::{Context, Incoming, Notifier, Offer, Reply, Service};
 use mcp_wire::capability::TASKS_EXTENSION;
 use mcp_wire::page::{CacheHint, CacheScope};
 use mcp_wire::{
-    Implementation, InputRequired, Object, Outcome, Raw, RpcError, ServerCapabilities, error,
-    method,
+    Implementation, InputRequired, Object, Outcome, Raw, RpcError, ServerCapabilities, method,
 };
 use mcpx_api::Caller;
 use mcpx_config::settings::key;
@@ -39,7 +38,7 @@ use mcpx_config::settings::key;
 use self::continuations::Continuations;
 use self::finish::{Finish, as_rpc};
 pub use self::fronts::Fronts;
-use self::held::{HeldCall, Step};
+use self::held::{Again, HeldCall, Step};
 pub use self::kind::Kind;
 use self::names::Owned;
 use self::plan::Plan;
@@ -72,8 +71,10 @@ pub struct Front {
     common: Arc<Common>,
     notifier: Notifier,
     offer: RwLock<Arc<Offer>>,
-    /// What was last said to have changed.
+    /// The lists that clients were last told of.
     told: Mutex<Option<Lists>>,
+    /// What servers that are passed through said to have changed.
+    said: Mutex<Said>,
     /// What clients watch, under their names for it.
     watched: Mutex<HashMap<String, Owned>>,
 }
@@ -84,6 +85,31 @@ struct Lists {
     tools: u64,
     prompts: u64,
     resources: u64,
+}
+
+/// Which lists changed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Changed {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
+}
+
+impl Changed {
+    fn add(&mut self, other: Self) {
+        self.tools |= other.tools;
+        self.prompts |= other.prompts;
+        self.resources |= other.resources;
+    }
+}
+
+/// What servers said to have changed.
+#[derive(Debug, Default)]
+struct Said {
+    /// By the server, until it was read again: a client that came before would find the old list.
+    unread: HashMap<String, Changed>,
+    /// What clients can be told.
+    read: Changed,
 }
 
 impl Front {
@@ -98,6 +124,7 @@ impl Front {
             notifier: Notifier::new(),
             offer,
             told: Mutex::default(),
+            said: Mutex::default(),
             watched: Mutex::default(),
         })
     }
@@ -160,22 +187,53 @@ impl Front {
             .unwrap_or_else(PoisonError::into_inner)
             .replace(now);
         let Some(before) = before else { return };
-        if before.tools != now.tools {
+        let said = std::mem::take(
+            &mut self
+                .said
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .read,
+        );
+        if said.tools || before.tools != now.tools {
             self.notifier.tools_changed();
         }
-        if before.prompts != now.prompts {
+        if said.prompts || before.prompts != now.prompts {
             self.notifier.prompts_changed();
         }
-        if before.resources != now.resources {
+        if said.resources || before.resources != now.resources {
             self.notifier.resources_changed();
         }
     }
 
-    /// Tells those who watch that a resource of a server changed.
-    fn resource_updated(&self, server: &str, uri: &str) {
+    /// A server says that lists of its changed. Clients hear of it when it was read again, also when nothing is seen to be
+    /// different.
+    fn said_changed(&self, hub: &Hub, backing: &str, changed: Changed) {
+        let surface = Surface::new(hub, &self.kind);
+        if !surface.passed().any(|upstream| upstream.stands_on(backing)) {
+            return;
+        }
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.unread
+            .entry(backing.to_owned())
+            .or_default()
+            .add(changed);
+    }
+
+    /// A server was read.
+    fn was_read(&self, backing: &str) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(changed) = said.unread.remove(backing) {
+            said.read.add(changed);
+        }
+    }
+
+    /// Tells those who watch that a resource of a server, or of a view of it, changed.
+    fn resource_updated(&self, hub: &Hub, backing: &str, uri: &str) {
+        let views = hub.registry.views();
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         for (public, owned) in watched.iter() {
-            if owned.server == server && owned.name == uri {
+            let upstream = views.by_name.get(&owned.server);
+            if owned.name == uri && upstream.is_some_and(|upstream| upstream.stands_on(backing)) {
                 self.notifier.resource_updated(public);
             }
         }
@@ -284,6 +342,14 @@ impl Front {
     ) -> Result<Reply, RpcError> {
         let as_task = incoming.method == method::TOOLS_CALL && context.takes_tasks();
         let finish = plan.finish.clone();
+        let mut call = plan.call(self.who.of(&incoming, context), &incoming, context);
+        // A task that was asked for in so many words asks in its own way.
+        call.hand_back &= !context.task_requested;
+        let again = Again {
+            call: call.clone(),
+            context: context.clone(),
+            names_server: self.names_server(),
+        };
         let mut held = match incoming.state.as_deref().map(State::read).transpose()? {
             Some(State::Held(id)) => {
                 let mut held = self.common.continuations.take(&id)?;
@@ -292,12 +358,11 @@ impl Front {
                 held
             }
             state => {
-                let mut call = plan.call(self.who.of(&incoming, context), &incoming, context);
-                // Tasks ask in their own way.
-                call.hand_back &= !as_task;
                 match state {
                     Some(State::Handed(state)) => plan::answer(&mut call, incoming.answers, state),
                     Some(State::Visited) => plan::check_visited(&incoming.answers)?,
+                    // Answers without a state are for a server that needs none.
+                    _ if call.hand_back => plan::answer(&mut call, incoming.answers, None),
                     _ => {}
                 }
                 HeldCall::begin(hub, call, context, self.names_server())
@@ -313,7 +378,7 @@ impl Front {
         match held.next(patience).await {
             Step::Ended(ended) => self.ended(hub, *ended, &finish, context),
             Step::Asks if !as_task => self.ask(hub, held),
-            Step::Asks | Step::Later => Ok(into_task(hub, held, finish)),
+            Step::Asks | Step::Later => Ok(into_task(hub, held, again, finish)),
         }
     }
 
@@ -361,27 +426,7 @@ impl Front {
 
     /// Hands the questions of a modern server to a modern client, with the server's state in ours.
     fn hand_on(&self, server: &str, round: &InputRequired) -> Result<Reply, RpcError> {
-        let questions: Vec<_> = round
-            .questions
-            .iter()
-            .filter_map(|(key, question)| {
-                let question = question.clone().ok()?;
-                Some((
-                    key.clone(),
-                    if self.names_server() {
-                        asker::named(server, question)
-                    } else {
-                        question
-                    },
-                ))
-            })
-            .collect();
-        if questions.is_empty() && !round.questions.is_empty() {
-            return Err(RpcError::new(
-                error::INTERNAL_ERROR,
-                format!("`{server}` asks what cannot be read"),
-            ));
-        }
+        let questions = asker::readable(server, round, self.names_server())?;
         Ok(Reply::Ask {
             questions,
             state: State::Handed(round.state.clone()).to_bytes(),
@@ -497,11 +542,11 @@ impl Service for Front {
 }
 
 /// Work that goes on as a task of the client.
-fn into_task(hub: &Arc<Hub>, held: HeldCall, finish: Finish) -> Reply {
+fn into_task(hub: &Arc<Hub>, held: HeldCall, again: Again, finish: Finish) -> Reply {
     let settings = hub.settings();
     let hub = Arc::clone(hub);
     let work = mcp_server::TaskWork::new(move |task| async move {
-        let ended = held.in_task(&task).await?;
+        let ended = again.in_task(&hub, held, &task).await?;
         finish.tell(&hub, ended)
     });
     Reply::Task(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mcp_client::{Abilities, Ask, Asked};
 use mcp_server::Context;
-use mcp_wire::{Answer, Question, Revision, RpcError};
+use mcp_wire::{Answer, InputRequired, Question, Revision, RpcError, error};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many questions of one call wait to be put.
@@ -77,6 +77,35 @@ pub(super) fn named(server: &str, question: Question) -> Question {
         },
         other => other,
     }
+}
+
+/// The questions of a round that can be read, under the server's keys.
+///
+/// # Errors
+/// When there are some, and not one can be read.
+pub(super) fn readable(
+    server: &str,
+    round: &InputRequired,
+    names_server: bool,
+) -> Result<Vec<(String, Question)>, RpcError> {
+    let questions: Vec<_> = round
+        .questions
+        .iter()
+        .filter_map(|(key, question)| {
+            let question = question.clone().ok()?;
+            let question = if names_server {
+                named(server, question)
+            } else {
+                question
+            };
+            Some((key.clone(), question))
+        })
+        .collect();
+    if questions.is_empty() && !round.questions.is_empty() {
+        let message = format!("`{server}` asks what cannot be read");
+        return Err(RpcError::new(error::INTERNAL_ERROR, message));
+    }
+    Ok(questions)
 }
 
 #[async_trait]

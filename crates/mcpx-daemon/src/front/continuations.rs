@@ -75,12 +75,6 @@ impl Continuations {
         Ok(call)
     }
 
-    /// How many are held.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.lock().len()
-    }
-
     /// Cancels all of them.
     pub(super) fn clear(&self) {
         let all = std::mem::take(&mut *self.lock());

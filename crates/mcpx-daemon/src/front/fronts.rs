@@ -15,7 +15,7 @@ use mcpx_config::settings::key;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::who::{ByHeaders, Who};
-use super::{Common, Front, Kind, Surface};
+use super::{Changed, Common, Front, Kind, Surface};
 use crate::events::kind as event;
 use crate::hub::Hub;
 use crate::routes::{Body, refused, response};
@@ -168,6 +168,9 @@ impl Fronts {
         mut caller: Caller,
     ) -> Result<(u64, Served), ApiError> {
         let number = self.number();
+        // The connection is one caller, whatever the command that opened it says of single calls.
+        caller.ephemeral = false;
+        caller.call = None;
         if caller.session.is_none() {
             // A process without a number is told apart by its connection.
             caller.session = Some(match caller.pid {
@@ -202,7 +205,7 @@ impl Fronts {
             Arc::clone(&front) as Arc<dyn mcp_server::Service>,
             front.notifier.clone(),
             self.sealer(hub)?,
-            config(hub),
+            config(hub, front.who.connected.is_some()),
         );
         Ok(Served {
             front,
@@ -260,15 +263,17 @@ impl Fronts {
         all
     }
 
-    /// Ends them: subscriptions end with their answer, calls that wait for a person are cancelled.
-    pub async fn shut_down(&self) {
+    /// Ends them: subscriptions end with their answer, calls that wait for a person are cancelled. What takes longer than
+    /// `grace` is left.
+    pub async fn shut_down(&self, grace: Duration) {
         self.common.continuations.clear();
         let servers: Vec<Server> = {
             let (http, stdio) = (lock(&self.http), lock(&self.stdio));
             let all = http.values().chain(stdio.values());
             all.map(|served| served.server.clone()).collect()
         };
-        futures::future::join_all(servers.iter().map(Server::shut_down)).await;
+        let ending = futures::future::join_all(servers.iter().map(Server::shut_down));
+        let _left = tokio::time::timeout(grace, ending).await;
     }
 
     /// From the first front on, clients hear of what happens in the hub.
@@ -320,9 +325,15 @@ fn http_config(hub: &Hub) -> HttpConfig {
     }
 }
 
-fn config(hub: &Hub) -> Config {
+/// `is_pipe`: what runs when the client has sent its last message is seen through.
+fn config(hub: &Hub, is_pipe: bool) -> Config {
     let settings = hub.settings();
     let usual = Limits::default();
+    let grace = if is_pipe {
+        settings.duration(key::TRANSPORT_STDIO_DRAIN)
+    } else {
+        usual.grace
+    };
     Config {
         clock: Arc::clone(&hub.clock),
         limits: Limits {
@@ -332,6 +343,7 @@ fn config(hub: &Hub) -> Config {
             rounds: settings.int(key::PROTO_ASK_ROUNDS).max(1),
             state: settings.duration(key::PROTO_STATE_TTL),
             task_ttl: settings.duration(key::TASKS_TTL),
+            grace,
             ..usual
         },
     }
@@ -370,11 +382,27 @@ async fn follow(
 fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
     let server = said.server.clone().unwrap_or_default();
     match said.kind.as_str() {
-        event::CATALOG_READ | event::CATALOG_CHANGED | event::CONFIG_CHANGED => return true,
+        event::CATALOG_READ => {
+            for front in hub.fronts.all() {
+                front.was_read(&server);
+            }
+            return true;
+        }
+        event::CATALOG_CHANGED | event::CONFIG_CHANGED => return true,
         event::RESOURCE_UPDATED => {
             let uri = said.data.string("uri").unwrap_or_default();
             for front in hub.fronts.all() {
-                front.resource_updated(&server, &uri);
+                front.resource_updated(hub, &server, &uri);
+            }
+        }
+        event::TOOLS_CHANGED | event::PROMPTS_CHANGED | event::RESOURCES_CHANGED => {
+            let changed = Changed {
+                tools: said.kind == event::TOOLS_CHANGED,
+                prompts: said.kind == event::PROMPTS_CHANGED,
+                resources: said.kind == event::RESOURCES_CHANGED,
+            };
+            for front in hub.fronts.all() {
+                front.said_changed(hub, &server, changed);
             }
         }
         event::SERVER_STOP => {
@@ -385,7 +413,7 @@ fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
                 let watches = &hub.fronts.common.watches;
                 for uri in watches.renew(&hub, &server, &instance).await {
                     for front in hub.fronts.all() {
-                        front.resource_updated(&server, &uri);
+                        front.resource_updated(&hub, &server, &uri);
                     }
                 }
             });

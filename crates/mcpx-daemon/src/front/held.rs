@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use mcp_client::call::Progress;
 use mcp_server::{Context, Level, NO_ANSWER_IN_TIME, TaskContext};
-use mcp_wire::{Answer, Notification, Object, Question, RpcError, error, method};
-use tokio::sync::{mpsc, oneshot};
+use mcp_wire::{Answer, Notification, Object, Outcome, Question, RpcError, error, method};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::asker::{Asker, Posed};
+use super::asker::{Asker, Posed, readable};
+use super::plan;
 use crate::hub::Hub;
 use crate::registry::call::{Call, CallError, Done};
 
@@ -39,6 +40,8 @@ pub(super) struct HeldCall {
     here: Arc<Mutex<Context>>,
     /// Cancels the call when the client's present request is cancelled.
     follows: Option<AbortHandle>,
+    /// The server made a task of it.
+    became_task: Arc<Notify>,
     /// What was put to the client and not answered yet.
     open: Vec<Posed>,
 }
@@ -64,6 +67,11 @@ impl HeldCall {
         let cancelled = CancellationToken::new();
         let here = Arc::new(Mutex::new(context.clone()));
         say_to(&here, &mut call);
+        let became_task = Arc::new(Notify::new());
+        if context.takes_tasks() {
+            let notify = Arc::clone(&became_task);
+            call.on_task = Some(Arc::new(move || notify.notify_one()));
+        }
         call.ask = Some(Arc::new(asker));
         call.cancelled = cancelled.clone();
         let (over, ended) = oneshot::channel();
@@ -78,6 +86,7 @@ impl HeldCall {
             cancelled,
             here,
             follows: None,
+            became_task,
             open: Vec::new(),
         };
         held.follow(context);
@@ -97,7 +106,8 @@ impl HeldCall {
         }
     }
 
-    /// The next step, waited for as long as it takes or as `patience` says.
+    /// The next step, waited for as long as it takes; or as `patience` says, and no longer than until the server makes a
+    /// task of the call.
     pub(super) async fn next(&mut self, patience: Option<Duration>) -> Step {
         self.forget_the_expired();
         if !self.open.is_empty() {
@@ -105,7 +115,10 @@ impl HeldCall {
         }
         let later = async {
             match patience {
-                Some(patience) => tokio::time::sleep(patience).await,
+                Some(patience) => tokio::select! {
+                    () = tokio::time::sleep(patience) => {}
+                    () = self.became_task.notified() => {}
+                },
                 // The call has a deadline of its own.
                 None => std::future::pending().await,
             }
@@ -153,7 +166,7 @@ impl HeldCall {
     ///
     /// # Errors
     /// When the client cannot be asked, or cancelled the task.
-    pub(super) async fn in_task(mut self, task: &TaskContext) -> Result<Ended, RpcError> {
+    async fn in_task(mut self, task: &TaskContext) -> Result<Ended, RpcError> {
         let cancelled = task.cancelled().clone();
         loop {
             let step = tokio::select! {
@@ -171,6 +184,60 @@ impl HeldCall {
                 Step::Later => {}
             }
         }
+    }
+}
+
+/// What it takes to make the call again, with the answers to what a modern server asked instead of answering.
+pub(super) struct Again {
+    /// As it was made first.
+    pub(super) call: Call,
+    /// The request that became a task.
+    pub(super) context: Context,
+    /// Whether the messages say which server asks.
+    pub(super) names_server: bool,
+}
+
+impl Again {
+    /// Sees a call through as a task of its client.
+    ///
+    /// # Errors
+    /// When the client cannot be asked, or cancelled the task.
+    pub(super) async fn in_task(
+        self,
+        hub: &Arc<Hub>,
+        held: HeldCall,
+        task: &TaskContext,
+    ) -> Result<Ended, RpcError> {
+        let ended = held.in_task(task).await?;
+        let Ok(Done {
+            outcome: Outcome::InputRequired(round),
+            server,
+            ..
+        }) = &ended
+        else {
+            return Ok(ended);
+        };
+        let questions = readable(server, round, self.names_server)?;
+        // Keys are used once in the life of a task; ours are `q1`, …
+        let key = |key: &str| format!("{server}:{key}");
+        let renamed: Vec<_> = questions
+            .iter()
+            .map(|(own, question)| (key(own), question.clone()))
+            .collect();
+        let mut answers = BTreeMap::new();
+        if !renamed.is_empty() {
+            let mut given = task.ask(renamed).await?;
+            let named = questions.iter();
+            answers
+                .extend(named.filter_map(|(own, _)| Some((own.clone(), given.remove(&key(own))?))));
+        }
+        let mut call = self.call;
+        // From here on the rounds are ours.
+        call.hand_back = false;
+        plan::answer(&mut call, answers, round.state.clone());
+        HeldCall::begin(hub, call, &self.context, self.names_server)
+            .in_task(task)
+            .await
     }
 }
 

@@ -44,6 +44,9 @@ pub enum Wanted {
     },
 }
 
+/// Told that a call became a task. Must not block.
+pub type OnTask = Arc<dyn Fn() + Send + Sync>;
+
 /// One call, on its way to an upstream.
 #[derive(Clone)]
 pub struct Call {
@@ -63,6 +66,9 @@ pub struct Call {
     pub on_progress: Option<OnProgress>,
     /// Told about log lines that are this call's beyond doubt.
     pub on_log: Option<OnLog>,
+    /// Told when the server made a task of the call, which is then waited for. With [`Call::hand_back`] it also says that
+    /// the caller takes tasks.
+    pub on_task: Option<OnTask>,
     /// From which severity on the server may log during this call.
     pub log_level: Option<String>,
     /// Cancels it.
@@ -103,6 +109,7 @@ impl Call {
             ask: None,
             on_progress: None,
             on_log: None,
+            on_task: None,
             log_level: None,
             cancelled: CancellationToken::new(),
             hand_back: false,
@@ -625,7 +632,7 @@ fn options(resolved: &Resolved, call: &Call, trace: &Trace) -> CallOptions {
         ask: Some(call.ask.clone().unwrap_or(nobody)),
         hand_back: call.hand_back,
         // What is handed back is the client's to answer, and a task's questions are asked in another way.
-        without_tasks: call.hand_back,
+        without_tasks: call.hand_back && call.on_task.is_none(),
         repeatable: resolved
             .tool
             .as_ref()
@@ -646,7 +653,13 @@ async fn request(
         .tool
         .as_ref()
         .is_some_and(|tool| tool.task_support() == TaskSupport::Required);
+    let became_task = || {
+        if let Some(on_task) = &call.on_task {
+            on_task();
+        }
+    };
     if only_as_task && call.more.is_empty() {
+        became_task();
         let arguments = params.object("arguments").unwrap_or_default();
         let called = connection.call_tool(&resolved.name, arguments, options);
         return called
@@ -656,6 +669,7 @@ async fn request(
     params.append(call.more.clone());
     match connection.request(resolved.method, params, options).await? {
         Outcome::Task(task) => {
+            became_task();
             let seen = connection.see_task_through(task, options).await?;
             Ok(Outcome::Complete(seen.into_raw()))
         }

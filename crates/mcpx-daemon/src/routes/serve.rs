@@ -34,9 +34,9 @@ pub async fn serve(hub: &Arc<Hub>, unix: UnixListener, tcp: Option<(TcpListener,
         }
     };
     tokio::join!(over_unix, over_tcp);
-    hub.fronts.shut_down().await;
-    running.close();
     let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
+    hub.fronts.shut_down(grace).await;
+    running.close();
     let _ended = tokio::time::timeout(grace, running.wait()).await;
 }
 

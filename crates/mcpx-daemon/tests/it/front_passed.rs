@@ -252,7 +252,7 @@ async fn progress_comes_under_the_clients_own_token_and_a_cancel_goes_out_once()
                 let seen = Arc::clone(seen);
                 let options = CallOptions {
                     on_progress: Some(Arc::new(move |said| {
-                        seen.lock().unwrap().push(said.progress)
+                        seen.lock().unwrap().push(said.progress);
                     })),
                     ..options()
                 };

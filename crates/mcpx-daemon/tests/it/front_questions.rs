@@ -259,15 +259,56 @@ async fn a_client_that_takes_tasks_is_asked_in_one() {
             .request("tools/call", object(&params), &CallOptions::default())
             .await
             .unwrap();
-        let mcp_wire::Outcome::Task(task) = outcome else {
-            panic!("{server}: no task: {outcome:?}");
+        let result = match (server, outcome) {
+            ("old", mcp_wire::Outcome::Task(task)) => client
+                .see_task_through(task, &CallOptions::default())
+                .await
+                .unwrap(),
+            // A modern server keeps nothing open for its question, so no task is needed either.
+            ("new", mcp_wire::Outcome::Complete(result)) => {
+                mcp_wire::CallResult::parse(result).unwrap()
+            }
+            (_, other) => panic!("{server}: {other:?}"),
         };
-        let result = client
-            .see_task_through(task, &CallOptions::default())
-            .await
-            .unwrap();
         check(server, &result, &[r#""ok": true"#]);
         assert_eq!(person.asked.lock().unwrap().len(), 1, "{server}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_of_a_server_is_a_task_of_the_client_with_its_questions() {
+    let script = [
+        Behaviour::Task(Duration::from_millis(50)),
+        Behaviour::Ask("q", Question::confirm("Sure?")),
+        Behaviour::Answer,
+    ];
+    let chaos = Chaos::new().modern().tool("job", script).stdio();
+    let daemon = Daemon::of(json!({"new": stdio(&chaos)})).await;
+    for without_tasks in [false, true] {
+        let person = Person::who(vec![yes()]);
+        let client = daemon
+            .client(
+                "?passthrough=new&tools=none",
+                Era::Modern,
+                Some(person.clone()),
+            )
+            .await;
+        let options = CallOptions {
+            without_tasks,
+            ..CallOptions::default()
+        };
+        let params = object(&json!({"name": "job", "arguments": {}}));
+        let outcome = client.request("tools/call", params, &options).await;
+        let result = match outcome.unwrap() {
+            mcp_wire::Outcome::Task(task) if !without_tasks => {
+                client.see_task_through(task, &options).await.unwrap()
+            }
+            mcp_wire::Outcome::Complete(result) if without_tasks => {
+                mcp_wire::CallResult::parse(result).unwrap()
+            }
+            other => panic!("without tasks: {without_tasks}: {other:?}"),
+        };
+        check("job", &result, &[r#""ok": true"#]);
     }
 }
 

@@ -12,13 +12,14 @@ use mcp_wire::{Answer, Era, Implementation, Object, Raw};
 use mcpx_config::{Choice, Surroundings};
 use mcpx_daemon::lifecycle::start::{Ended, Start, StartError, run};
 use serde_json::{Value, json};
+use testkit::TempHome;
 use testkit::mcp::{HttpChaos, StdioChaos};
 use tokio::task::JoinHandle;
 
 /// A daemon in this process. Ends with the test's runtime.
 pub(crate) struct Daemon {
     pub(crate) socket: PathBuf,
-    _home: tempfile::TempDir,
+    home: TempHome,
     _running: JoinHandle<Result<Ended, StartError>>,
 }
 
@@ -35,14 +36,14 @@ pub(crate) fn http(server: &HttpChaos) -> Value {
 impl Daemon {
     /// Serves these servers. Waits until it answers.
     pub(crate) async fn of(servers: Value) -> Self {
-        let home = tempfile::Builder::new().prefix("hub-").tempdir().unwrap();
+        let home = TempHome::new();
         Self::begin(home, servers).await
     }
 
-    async fn begin(home: tempfile::TempDir, servers: Value) -> Self {
-        let file = home.path().join("mcp.json");
-        std::fs::write(&file, json!({"mcpServers": servers}).to_string()).unwrap();
+    async fn begin(home: TempHome, servers: Value) -> Self {
+        let file = home.write("mcp.json", json!({"mcpServers": servers}).to_string());
         let socket = home.path().join("s");
+        #[allow(clippy::disallowed_methods, reason = "a server has to be found")]
         let env: BTreeMap<String, String> = std::env::vars()
             .filter(|(name, _)| matches!(name.as_str(), "PATH" | "LANG"))
             .collect();
@@ -73,7 +74,7 @@ impl Daemon {
         }
         Self {
             socket,
-            _home: home,
+            home,
             _running: running,
         }
     }
@@ -102,6 +103,11 @@ impl Daemon {
         let connection = connect(spec, ask).await.unwrap();
         assert_eq!(connection.era(), era);
         connection
+    }
+
+    /// The folder of its files; the configuration is `mcp.json` in it.
+    pub(crate) fn home(&self) -> &std::path::Path {
+        self.home.path()
     }
 }
 
