@@ -152,8 +152,8 @@ impl Hub {
 
     /// The settings that are in force.
     #[must_use]
-    pub fn settings(&self) -> Settings {
-        self.config().settings.clone()
+    pub fn settings(&self) -> InForce {
+        InForce(self.config())
     }
 
     /// From now on this configuration is in force.
@@ -189,6 +189,18 @@ impl Hub {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+}
+
+/// The settings of the configuration that was in force when they were asked for. Costs a count, not a copy.
+#[derive(Debug, Clone)]
+pub struct InForce(Arc<Config>);
+
+impl std::ops::Deref for InForce {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.0.settings
     }
 }
 

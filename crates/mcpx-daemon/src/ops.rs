@@ -71,13 +71,13 @@ impl Reply {
 /// The settings that hold for a caller: the daemon's, with what the caller sent along on top. What cannot be read of that
 /// is passed over.
 fn settings_of(hub: &Hub, caller: &Caller) -> Settings {
-    let settings = hub.settings();
+    let settings: &Settings = &hub.settings();
     let sent: Option<BTreeMap<String, String>> = caller
         .settings
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok());
     match sent {
-        None => settings,
+        None => settings.clone(),
         Some(sent) => settings.for_call(
             sent.iter()
                 .map(|(path, text)| (path.as_str(), text.as_str())),

@@ -14,6 +14,9 @@ use crate::registry::upstream::{Backing, Upstream};
 
 /// How long after the start nothing is read: whoever started the daemon asks first.
 const SETTLE: Duration = Duration::from_secs(1);
+/// The first and the longest pause before servers that could not be read are tried again.
+const AGAIN: Duration = Duration::from_secs(15);
+const RARELY: Duration = Duration::from_secs(15 * 60);
 /// How many servers are read at the same time.
 const AT_ONCE: usize = 4;
 /// How long changes that come together are gathered.
@@ -21,32 +24,41 @@ const GATHER: Duration = Duration::from_millis(200);
 /// The longest pause between two readings of a server that says all the time that it changed.
 const MOST: Duration = Duration::from_secs(60);
 
-/// Reads the servers of which nothing is known, those that an earlier daemon read left out; at most for
-/// `daemon.warmTimeout`. A server whose instances belong to callers gets one for the reading alone.
+/// Reads the servers of which nothing is known, neither by this daemon nor by one before it; each pass takes at most
+/// `daemon.warmTimeout`. Those that cannot be read are tried again after ever longer pauses, so that a server that is
+/// ready late is found without being asked for. A server whose instances belong to callers gets one for the reading
+/// alone. Ends when all are read.
 pub async fn warm(hub: Arc<Hub>) {
-    let settings = hub.settings();
-    if !settings.bool(key::DAEMON_WARM) {
+    if !hub.settings().bool(key::DAEMON_WARM) {
         return;
     }
-    tokio::select! {
-        () = tokio::time::sleep(SETTLE) => {}
-        () = hub.stopping.cancelled() => return,
-    }
-    let unread: Vec<(Arc<Upstream>, Arc<Backing>)> = by_backing(&hub)
-        .into_iter()
-        .filter(|(_, backing)| backing.known().is_none() && backing.failure().is_none())
-        .collect();
-    let reading =
-        futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
-            let hub = Arc::clone(&hub);
-            async move {
-                // Why it failed is in the status, and the start that failed in the log.
-                let _read = hub.registry.read(&upstream, &backing, false).await;
-            }
-        });
-    tokio::select! {
-        _late = tokio::time::timeout(settings.duration(key::DAEMON_WARM_TIMEOUT), reading) => {}
-        () = hub.stopping.cancelled() => {}
+    let mut pause = SETTLE;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = hub.stopping.cancelled() => return,
+        }
+        let unread: Vec<(Arc<Upstream>, Arc<Backing>)> = by_backing(&hub)
+            .into_iter()
+            .filter(|(_, backing)| backing.known().is_none())
+            .collect();
+        if unread.is_empty() {
+            return;
+        }
+        let reading =
+            futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
+                let hub = Arc::clone(&hub);
+                async move {
+                    // Why it failed is in the status, and the start that failed in the log.
+                    let _read = hub.registry.read(&upstream, &backing, false).await;
+                }
+            });
+        let limit = hub.settings().duration(key::DAEMON_WARM_TIMEOUT);
+        tokio::select! {
+            _late = tokio::time::timeout(limit, reading) => {}
+            () = hub.stopping.cancelled() => return,
+        }
+        pause = (pause * 2).clamp(AGAIN, RARELY);
     }
 }
 

@@ -98,7 +98,7 @@ pub(in crate::ops) async fn set(
     match persist(params)? {
         Persist::Runtime => {
             let _single = hub.reloading.lock().await;
-            let mut settings = hub.settings();
+            let mut settings = Settings::clone(&hub.settings());
             let applied = settings
                 .set_runtime(setting.path, &text)
                 .map_err(|error| ApiError::bad(error.to_string()))?;
@@ -118,7 +118,7 @@ pub(in crate::ops) async fn set(
         }
         Persist::File(scope) => {
             // The same check as for one that is not written.
-            hub.settings()
+            Settings::clone(&hub.settings())
                 .set_runtime(setting.path, &text)
                 .map_err(|error| ApiError::bad(error.to_string()))?;
             write(hub, caller, setting, scope, Some(text)).await
@@ -136,7 +136,7 @@ pub(in crate::ops) async fn unset(
     match persist(params)? {
         Persist::Runtime => {
             let _single = hub.reloading.lock().await;
-            let mut settings = hub.settings();
+            let mut settings = Settings::clone(&hub.settings());
             let was_set = settings.unset_runtime(setting.path);
             let note = if was_set {
                 take(hub, &settings).await
