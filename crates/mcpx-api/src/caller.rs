@@ -81,7 +81,9 @@ impl Caller {
             cwd: text(header::CWD).map(PathBuf::from),
             session: text(header::SESSION),
             parent_session: text(header::PARENT_SESSION),
-            pid: text(header::PID).and_then(|pid| pid.parse().ok()),
+            pid: text(header::PID)
+                .and_then(|pid| pid.parse().ok())
+                .filter(|pid| *pid > 0),
             call: text(header::CALL),
             ephemeral: text(header::EPHEMERAL).as_deref() == Some("1"),
             trace_parent: text(header::TRACE_PARENT),
@@ -157,5 +159,48 @@ mod tests {
             Caller::from_headers(&http::HeaderMap::new()),
             Caller::default()
         );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_caller_comes_out_of_its_headers_as_it_went_in(
+            cwd in ".{1,40}", session in ".{1,40}", pid in 1..i32::MAX, settings in ".{1,40}", ephemeral: bool,
+        ) {
+            let caller = Caller {
+                cwd: Some(cwd.into()),
+                session: Some(session.clone()),
+                parent_session: Some(session),
+                pid: Some(pid),
+                call: None,
+                ephemeral,
+                trace_parent: None,
+                settings: Some(settings),
+            };
+            let mut headers = http::HeaderMap::new();
+            for (name, value) in caller.headers() {
+                headers.insert(name, value.parse().expect("a header's value"));
+            }
+            proptest::prop_assert_eq!(Caller::from_headers(&headers), caller);
+        }
+
+        #[test]
+        fn whatever_the_headers_hold_a_caller_comes_out(
+            values in proptest::collection::vec(proptest::prelude::any::<Vec<u8>>(), 8),
+        ) {
+            let names = [
+                header::CWD, header::SESSION, header::PARENT_SESSION, header::PID, header::CALL,
+                header::EPHEMERAL, header::TRACE_PARENT, header::SETTINGS,
+            ];
+            let mut headers = http::HeaderMap::new();
+            for (name, value) in names.into_iter().zip(values) {
+                if let Ok(value) = http::HeaderValue::from_bytes(&value) {
+                    headers.insert(name, value);
+                }
+            }
+            let caller = Caller::from_headers(&headers);
+            // What is empty says nothing, and a process has a number.
+            proptest::prop_assert!(caller.session.is_none_or(|session| !session.is_empty()));
+            proptest::prop_assert!(caller.pid.is_none_or(|pid| pid > 0));
+        }
     }
 }

@@ -256,3 +256,6 @@ fn shorten(text: &str) -> String {
     }
     short
 }
+
+#[cfg(test)]
+mod tests;
