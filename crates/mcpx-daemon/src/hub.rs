@@ -153,7 +153,7 @@ impl Hub {
     /// The settings that are in force.
     #[must_use]
     pub fn settings(&self) -> InForce {
-        InForce(self.config())
+        InForce::Configured(self.config())
     }
 
     /// From now on this configuration is in force.
@@ -192,15 +192,30 @@ impl Hub {
     }
 }
 
-/// The settings of the configuration that was in force when they were asked for. Costs a count, not a copy.
+/// The settings that were in force when they were asked for: those of the configuration, which costs a count and not a
+/// copy, or those of one caller.
 #[derive(Debug, Clone)]
-pub struct InForce(Arc<Config>);
+pub enum InForce {
+    /// The configuration's.
+    Configured(Arc<Config>),
+    /// With what a caller sent on top.
+    Called(Box<Settings>),
+}
+
+impl From<Settings> for InForce {
+    fn from(settings: Settings) -> Self {
+        Self::Called(Box::new(settings))
+    }
+}
 
 impl std::ops::Deref for InForce {
     type Target = Settings;
 
     fn deref(&self) -> &Settings {
-        &self.0.settings
+        match self {
+            Self::Configured(config) => &config.settings,
+            Self::Called(settings) => settings,
+        }
     }
 }
 

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use mcp_wire::{Object, Raw};
 use mcpx_api::{ApiError, Caller, Op, Operation, Params};
-use mcpx_config::Settings;
 
 use crate::events::Subscription;
-use crate::hub::Hub;
+use crate::hub::{Hub, InForce};
 use crate::lifecycle::ending;
 use crate::lifecycle::watching::look;
 
@@ -70,18 +69,20 @@ impl Reply {
 
 /// The settings that hold for a caller: the daemon's, with what the caller sent along on top. What cannot be read of that
 /// is passed over.
-fn settings_of(hub: &Hub, caller: &Caller) -> Settings {
-    let settings: &Settings = &hub.settings();
+fn settings_of(hub: &Hub, caller: &Caller) -> InForce {
+    let settings = hub.settings();
     let sent: Option<BTreeMap<String, String>> = caller
         .settings
         .as_deref()
         .and_then(|text| serde_json::from_str(text).ok());
     match sent {
-        None => settings.clone(),
-        Some(sent) => settings.for_call(
-            sent.iter()
-                .map(|(path, text)| (path.as_str(), text.as_str())),
-        ),
+        None => settings,
+        Some(sent) => settings
+            .for_call(
+                sent.iter()
+                    .map(|(path, text)| (path.as_str(), text.as_str())),
+            )
+            .into(),
     }
 }
 
