@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use mcp_client::call::{OnLog, OnProgress};
 use mcp_client::{Ask, CallOptions, Connection, Delivery, Failure, FailureKind};
 use mcp_wire::tool::TaskSupport;
-use mcp_wire::{Object, Outcome, Raw, Tool, method};
+use mcp_wire::{Object, Outcome, Raw, method};
 use mcpx_api::Caller;
 use mcpx_config::{Reach, Scope, Server};
 use tokio_util::sync::CancellationToken;
 
 use super::explain::Finding;
-use super::known::Spelled;
+use super::known::{KnownTool, Spelled};
 use super::lease::Lease;
 use super::notices::{CallRecord, Notices};
 use super::pool::{LeaseError, Wait};
@@ -245,7 +245,7 @@ pub struct Resolved {
     /// What stands behind it.
     pub backing: Arc<Backing>,
     /// The tool, when it is a tool whose schema was read.
-    pub tool: Option<Tool>,
+    pub tool: Option<KnownTool>,
     method: &'static str,
     params: Object,
     /// The tool by its server's name for it; the method of anything else.
@@ -375,7 +375,7 @@ impl Registry {
         upstream: &Upstream,
         backing: &Arc<Backing>,
         spelled: &str,
-    ) -> Result<Option<Tool>, CallError> {
+    ) -> Result<Option<KnownTool>, CallError> {
         let namespace = &upstream.server.namespace;
         let mut known = match backing.known() {
             Some(known) => known,
@@ -388,7 +388,7 @@ impl Registry {
             found = known.resolve(spelled, upstream.filter());
         }
         match found {
-            Spelled::Tool(name) => Ok(known.tool(&name).cloned()),
+            Spelled::Tool(name) => Ok(known.keep(&name)),
             Spelled::Hidden(tool) => Err(CallError::Hidden {
                 namespace: namespace.clone(),
                 tool,

@@ -1,6 +1,7 @@
 //! What is known of a server's tools, resources and prompts: as it was read, from itself or from the cache.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_client::lists::Listed;
@@ -38,6 +39,19 @@ pub struct Known {
     pub confirmed: bool,
     names: Names,
     by_name: HashMap<String, usize>,
+}
+
+/// A tool of a reading; keeps the reading. Its schema is not copied for a call.
+#[derive(Debug, Clone)]
+pub struct KnownTool(Arc<Known>, usize);
+
+impl std::ops::Deref for KnownTool {
+    type Target = Tool;
+
+    fn deref(&self) -> &Tool {
+        // Checked when it was made, and a reading does not change.
+        &self.0.tools[self.1]
+    }
 }
 
 /// Which tool a spelling means.
@@ -142,6 +156,13 @@ impl Known {
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// The same, to be kept for as long as a call lives.
+    #[must_use]
+    pub fn keep(self: &Arc<Self>, name: &str) -> Option<KnownTool> {
+        let at = *self.by_name.get(name)?;
+        (at < self.tools.len()).then(|| KnownTool(Arc::clone(self), at))
     }
 
     /// The identifiers of the tools.
