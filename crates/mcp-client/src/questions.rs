@@ -47,8 +47,8 @@ pub(crate) async fn refuse_request(inner: &Arc<Inner>, request: Request) {
         .await;
 }
 
-/// Answers the questions of one round, in their order; one that cannot be asked is declined, one of a kind that cannot
-/// be declined is left out.
+/// Answers the questions of one round, put in their order and open at the same time; one that cannot be asked is declined,
+/// one of a kind that cannot be declined is left out.
 ///
 /// # Errors
 /// When not one of them can be answered: in words.
@@ -58,22 +58,22 @@ pub(crate) async fn answer_round(
     clock: &Arc<Clock>,
     questions: &[KeyedQuestion],
 ) -> Result<Object, String> {
-    let mut answers = Object::new();
-    let mut left_out = Vec::new();
-    for (key, question) in questions {
-        let question = match question {
-            Ok(question) => question.clone(),
-            Err(error) => {
-                left_out.push(format!("`{key}`: {error}"));
-                continue;
-            }
-        };
-        match ask(inner, options, std::slice::from_ref(clock), question)
+    let asking = questions.iter().map(|(key, question)| async move {
+        let question = question
+            .clone()
+            .map_err(|error| format!("`{key}`: {error}"))?;
+        ask(inner, options, std::slice::from_ref(clock), question)
             .await
             .into_result()
-        {
+            .map_err(|error| format!("`{key}`: {}", error.message))
+    });
+    let answered = futures::future::join_all(asking).await;
+    let mut answers = Object::new();
+    let mut left_out = Vec::new();
+    for ((key, _), answer) in questions.iter().zip(answered) {
+        match answer {
             Ok(answer) => answers.set(key, answer),
-            Err(error) => left_out.push(format!("`{key}`: {}", error.message)),
+            Err(why) => left_out.push(why),
         }
     }
     if answers.is_empty() {

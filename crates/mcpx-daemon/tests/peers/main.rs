@@ -6,4 +6,5 @@
     reason = "the files and processes here are the tests' own"
 )]
 
+mod front;
 mod processes;

@@ -4,7 +4,7 @@
 //! scenarios expect.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -24,14 +24,35 @@ pub enum Subject<'a> {
 /// When a scenario fails that is not listed, or one passes that is; the message is the report.
 #[track_caller]
 pub fn run(subject: &Subject<'_>, revision: &str) -> String {
+    run_against(subject, revision, &[])
+}
+
+/// The same, with the list `ci/conformance/NAME` of what is known to fail.
+///
+/// # Panics
+///
+/// As [`run`].
+#[track_caller]
+pub fn run_with_baseline(subject: &Subject<'_>, revision: &str, name: &str) -> String {
+    let file = folder().join(name);
+    run_against(subject, revision, &["--baseline", file.to_str().unwrap()])
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/conformance")
+}
+
+#[track_caller]
+fn run_against(subject: &Subject<'_>, revision: &str, more: &[&str]) -> String {
     let (side, target) = match subject {
         Subject::Server(url) => ("server", url),
         Subject::Client(command) => ("client", command),
     };
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/conformance/run");
+    let program = folder().join("run");
     let output = Command::new("python3")
         .arg(program)
         .args([side, target, "--revision", revision])
+        .args(more)
         .env("COX_TEST_PEERS", crate::peers::dir())
         .stdin(Stdio::null())
         .output()
