@@ -215,6 +215,7 @@ pub fn codes(operation: &Operation) -> Vec<Code> {
         | Op::Resources
         | Op::ResourceTemplates
         | Op::Prompts
+        | Op::Events
         | Op::ToolInvoke
         | Op::TaskResult => &ROAD,
         Op::Refresh
@@ -241,27 +242,31 @@ pub fn codes(operation: &Operation) -> Vec<Code> {
     codes
 }
 
+/// What a code means, in a few words.
+pub(crate) fn meaning(code: Code) -> &'static str {
+    match code {
+        Code::BadRequest => "the request cannot be read, or names what is not configured",
+        Code::Unauthorized => "no valid token was sent",
+        Code::Forbidden => "a host or a web page that may not ask",
+        Code::NotFound => "there is no such thing",
+        Code::MethodNotAllowed => "there is no such method on this path",
+        Code::Timeout => "it took too long",
+        Code::Conflict => "it is there already, is over already, or was cancelled",
+        Code::TooLarge => "the body is too large",
+        Code::Unprocessable => "it was understood, and cannot be done as things are",
+        Code::Exhausted => "there is no room at the moment",
+        Code::Upstream => "a server behind the hub failed, or answered with an error",
+        Code::Unavailable => "the daemon, or the server, cannot at the moment",
+        Code::Internal => "the daemon failed",
+    }
+}
+
 fn errors() -> Value {
-    let told = |code: Code| match code {
-        Code::BadRequest => "The request cannot be read, or names what is not configured.",
-        Code::Unauthorized => "No valid token was sent.",
-        Code::Forbidden => "A host or a web page that may not ask.",
-        Code::NotFound => "There is no such thing.",
-        Code::MethodNotAllowed => "There is no such method on this path.",
-        Code::Timeout => "It took too long.",
-        Code::Conflict => "It is there already, is over already, or was cancelled.",
-        Code::TooLarge => "The body is too large.",
-        Code::Unprocessable => "It was understood, and cannot be done as things are.",
-        Code::Exhausted => "There is no room at the moment.",
-        Code::Upstream => "A server behind the hub failed, or answered with an error.",
-        Code::Unavailable => "The daemon, or the server, cannot at the moment.",
-        Code::Internal => "The daemon failed.",
-    };
     let error = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}});
     let all = Code::all().map(|code| {
         (
             code.word().to_owned(),
-            json!({"description": told(code), "content": error}),
+            json!({"description": requests::sentence(meaning(code)), "content": error}),
         )
     });
     Value::Object(all.collect())

@@ -18,6 +18,7 @@ use crate::events::Subscription;
 use crate::hub::{Hub, InForce};
 use crate::lifecycle::ending;
 use crate::lifecycle::watching::look;
+use crate::registry::watch::Watching;
 
 /// What an operation answers.
 pub enum Reply {
@@ -41,6 +42,8 @@ pub enum Reply {
         subscription: Subscription,
         /// Which.
         filter: daemon::EventFilter,
+        /// A resource that is watched as long as somebody listens.
+        watching: Option<Watching>,
     },
 }
 
@@ -103,7 +106,7 @@ pub async fn perform(
     match operation.id {
         Op::Health => Ok(daemon::health(hub)),
         Op::Status => daemon::status(hub, &params),
-        Op::Events => daemon::events(hub, &params),
+        Op::Events => daemon::events(hub, &caller, &params).await,
         Op::Refresh => daemon::refresh(hub, &params).await,
         Op::Reload => daemon::reload(hub).await,
         Op::Restart => daemon::restart(hub, &params).await,

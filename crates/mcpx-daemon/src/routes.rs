@@ -125,7 +125,10 @@ fn read_query(operation: &Operation, query: &str, given: &mut Object) -> Result<
             continue;
         };
         let value = Params::read_text(param, &value)?;
-        match (given.get(&name).map(Raw::read::<Vec<String>>), value.read::<Vec<String>>()) {
+        match (
+            given.get(&name).map(Raw::read::<Vec<String>>),
+            value.read::<Vec<String>>(),
+        ) {
             // A list may be given piece by piece.
             (Some(Ok(mut before)), Ok(more)) => {
                 before.extend(more);
@@ -209,13 +212,16 @@ fn spell(hub: &Arc<Hub>, reply: Reply) -> Response<Body> {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
             response(status, "application/json", body.as_str().to_owned())
         }
-        Reply::Text { media_type, body } => {
-            response(StatusCode::OK, &format!("{media_type}; charset=utf-8"), body)
-        }
+        Reply::Text { media_type, body } => response(
+            StatusCode::OK,
+            &format!("{media_type}; charset=utf-8"),
+            body,
+        ),
         Reply::Events {
             subscription,
             filter,
-        } => stream::events(hub, subscription, filter),
+            watching,
+        } => stream::events(hub, subscription, filter, watching),
     }
 }
 

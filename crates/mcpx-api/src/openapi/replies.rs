@@ -480,7 +480,7 @@ pub(super) fn schemas() -> Map<String, Value> {
                         ("args?", any.clone()),
                         ("env?", texts.clone()),
                         ("cwd?", any.clone()),
-                        ("url?", any.clone()),
+                        ("url?", any),
                         ("headers?", texts.clone()),
                         ("auth?", text.clone()),
                         ("protocol", text.clone()),

@@ -208,7 +208,7 @@ fn schema(param: &Param, in_body: bool) -> Value {
 }
 
 /// A few words as a sentence.
-fn sentence(words: &str) -> String {
+pub(super) fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     let text: String = match chars.next() {
         Some(first) if first.is_alphabetic() => first.to_uppercase().chain(chars).collect(),

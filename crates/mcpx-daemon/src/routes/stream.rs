@@ -15,9 +15,15 @@ use super::Body;
 use crate::events::{Event, Subscription};
 use crate::hub::Hub;
 use crate::ops::daemon::EventFilter;
+use crate::registry::watch::Watching;
 
 /// A response that streams the events.
-pub fn events(hub: &Arc<Hub>, subscription: Subscription, filter: EventFilter) -> Response<Body> {
+pub fn events(
+    hub: &Arc<Hub>,
+    subscription: Subscription,
+    filter: EventFilter,
+    watching: Option<Watching>,
+) -> Response<Body> {
     let settings = hub.settings();
     let retry = settings.duration(key::HTTP_SSE_RETRY).as_millis();
     let mut first = VecDeque::from([format!("retry: {retry}\n\n")]);
@@ -40,6 +46,7 @@ pub fn events(hub: &Arc<Hub>, subscription: Subscription, filter: EventFilter) -
         filter,
         quiet: settings.duration(key::HTTP_SSE_PING),
         hub: Arc::clone(hub),
+        watching,
     };
     let frames = futures::stream::unfold(state, next);
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
@@ -58,6 +65,18 @@ struct State {
     filter: EventFilter,
     quiet: std::time::Duration,
     hub: Arc<Hub>,
+    watching: Option<Watching>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // The listener is gone: the server need not tell any more. A runtime that is going down tells nobody anyway.
+        if let (Some(watching), Ok(runtime)) =
+            (self.watching.take(), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(watching.end());
+        }
+    }
 }
 
 async fn next(mut state: State) -> Option<(std::io::Result<Frame<Bytes>>, State)> {

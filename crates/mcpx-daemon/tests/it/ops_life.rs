@@ -137,6 +137,64 @@ async fn a_server_that_says_its_tools_changed_is_read_again_and_the_change_is_ke
 }
 
 #[tokio::test]
+async fn a_resource_is_watched_as_long_as_somebody_listens() {
+    let updated = json!({"uri": "file:///a"});
+    let chaos = Chaos::new()
+        .legacy()
+        .resource("file:///a", "the text of a")
+        .tool(
+            "touch",
+            [
+                Behaviour::Notify(
+                    "notifications/resources/updated",
+                    json!({"uri": "file:///b"}),
+                ),
+                Behaviour::Notify("notifications/resources/updated", updated),
+                Behaviour::Answer,
+            ],
+        )
+        .stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let api = daemon.api();
+    let wanted = json!({"uri": "words/file:///a", "kinds": ["resource.updated"]});
+    let mut events = api
+        .stream(operation(Op::Events), &members(&wanted))
+        .await
+        .expect("a stream");
+    daemon
+        .ask(Op::Call, json!({"tool": "words.touch"}))
+        .await
+        .expect("an answer");
+    let event = tokio::time::timeout(Duration::from_secs(20), events.next())
+        .await
+        .expect("in time")
+        .expect("a stream")
+        .expect("an event");
+    assert!(
+        event.data.contains("file:///a"),
+        "only the one that is watched: {event:?}"
+    );
+    drop((events, api));
+    daemon
+        .until(Op::Health, json!({}), |_| {
+            !chaos
+                .received()
+                .of_method("resources/unsubscribe")
+                .is_empty()
+        })
+        .await;
+    let error = daemon
+        .api()
+        .stream(operation(Op::Events), &members(&json!({"uri": "nothing"})))
+        .await
+        .expect_err("no resource");
+    assert!(
+        error.to_string().contains("expected `namespace/uri`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn only_what_belongs_to_the_session_and_its_process_is_released() {
     let chaos = |name: &'static str| Chaos::new().tool(name, Behaviour::Answer).stdio();
     let (shared, mine, process) = (chaos("a"), chaos("b"), chaos("c"));

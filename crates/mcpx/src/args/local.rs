@@ -10,7 +10,10 @@ use crate::commands::DemoServer;
 pub(super) const HIDDEN: &[&str] = &["guard", "reference"];
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
 }
 
 fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
@@ -18,7 +21,9 @@ fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
 }
 
 fn positional(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).value_name(from_table::kebab(name).to_uppercase()).help(help)
+    Arg::new(name)
+        .value_name(from_table::kebab(name).to_uppercase())
+        .help(help)
 }
 
 fn pairs(help: &'static str) -> Arg {
@@ -113,7 +118,10 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
             "daemon",
             Command::new("daemon")
                 .about("Be the daemon of this configuration")
-                .arg(flag("detached", "Start it in the background, and wait until it answers")),
+                .arg(flag(
+                    "detached",
+                    "Start it in the background, and wait until it answers",
+                )),
         ),
         (
             "daemon token",
@@ -121,7 +129,8 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
         ),
         (
             "daemons",
-            Command::new("daemons").about("The daemons of this state folder, and whether each answers"),
+            Command::new("daemons")
+                .about("The daemons of this state folder, and whether each answers"),
         ),
         (
             "servers import",
@@ -135,7 +144,14 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
                         .value_parser(HOSTS.to_vec()),
                 )
                 .arg(flag("write", "Do it; the old file is kept as .bak"))
-                .arg(option("scope", "WHERE", "Which file is written: your own, or the project's").value_parser(["user", "project"]))
+                .arg(
+                    option(
+                        "scope",
+                        "WHERE",
+                        "Which file is written: your own, or the project's",
+                    )
+                    .value_parser(["user", "project"]),
+                )
                 .arg(option("to", "FILE", "Write this file"))
                 .arg(flag("replace", "Replace servers of the same name")),
         ),
@@ -156,16 +172,28 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
             Command::new("config")
                 .about("The configuration as it is read")
                 .arg(flag("path", "Only the files, nearest first"))
-                .arg(flag("sources", "Where each server and each setting comes from"))
-                .arg(flag("defaults", "Every setting with its default").conflicts_with_all(["path", "sources", "schema"]))
-                .arg(flag("schema", "The JSON Schema of a configuration file").conflicts_with_all(["path", "sources"])),
+                .arg(flag(
+                    "sources",
+                    "Where each server and each setting comes from",
+                ))
+                .arg(
+                    flag("defaults", "Every setting with its default")
+                        .conflicts_with_all(["path", "sources", "schema"]),
+                )
+                .arg(
+                    flag("schema", "The JSON Schema of a configuration file")
+                        .conflicts_with_all(["path", "sources"]),
+                ),
         ),
         (
             "init",
             Command::new("init")
                 .about("Write a first configuration file")
                 .arg(flag("global", "Your own file, for every folder"))
-                .arg(flag("force", "Replace a file that is there; the old one is kept as .bak")),
+                .arg(flag(
+                    "force",
+                    "Replace a file that is there; the old one is kept as .bak",
+                )),
         ),
         (
             "doctor",
@@ -175,7 +203,10 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
             "log sql",
             Command::new("sql")
                 .about("Ask the log's index in SQL; reads only, needs no daemon")
-                .arg(positional("query", "The statement").required_unless_present_any(["schema", "path"]))
+                .arg(
+                    positional("query", "The statement")
+                        .required_unless_present_any(["schema", "path"]),
+                )
                 .arg(flag("schema", "Print the tables"))
                 .arg(flag("path", "Print where the index lies")),
         ),
@@ -183,7 +214,10 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
             "serve",
             Command::new("serve")
                 .about("Be an MCP server over stdio, for an agent")
-                .arg(option("tools", "WHICH", "The hub's own tools: `own`, or `none`").value_parser(["own", "none"])),
+                .arg(
+                    option("tools", "WHICH", "The hub's own tools: `own`, or `none`")
+                        .value_parser(["own", "none"]),
+                ),
         ),
         (
             "demo-server",
@@ -193,23 +227,31 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
         ),
         (
             "completion",
-            Command::new("completion").about("Print a completion script").arg(
-                positional("shell", "The shell")
-                    .required(true)
-                    .value_parser(value_parser!(clap_complete::Shell)),
-            ),
+            Command::new("completion")
+                .about("Print a completion script")
+                .arg(
+                    positional("shell", "The shell")
+                        .required(true)
+                        .value_parser(value_parser!(clap_complete::Shell)),
+                ),
         ),
         ("man", Command::new("man").about("Print the manual page")),
         (
             "guard",
-            Command::new("guard").hide(true).about("The guardian of a daemon"),
+            Command::new("guard")
+                .hide(true)
+                .about("The guardian of a daemon"),
         ),
         (
             "reference",
             Command::new("reference")
                 .hide(true)
                 .about("Print a reference page")
-                .arg(positional("page", "The page").required(true).value_parser(["cli", "settings"])),
+                .arg(
+                    positional("page", "The page")
+                        .required(true)
+                        .value_parser(["cli", "settings", "api"]),
+                ),
         ),
     ]
 }

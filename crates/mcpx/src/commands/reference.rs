@@ -15,6 +15,7 @@ use crate::printer::Printer;
 pub(super) fn reference(matches: &ArgMatches, printer: Printer) -> Result<Exit, Failure> {
     let page = match text(matches, "page").as_deref() {
         Some("settings") => settings_page(),
+        Some("api") => mcpx_api::reference::page(),
         _ => cli_page(),
     };
     printer.verbatim(page.as_bytes())?;
@@ -62,7 +63,10 @@ fn describe(command: &Command, above: &str, page: &mut String) {
     }
     let rows: Vec<String> = own(command)
         .map(|argument| {
-            let mut meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let mut meaning = argument
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let choices: Vec<String> = argument
                 .get_possible_values()
                 .iter()
@@ -72,7 +76,11 @@ fn describe(command: &Command, above: &str, page: &mut String) {
             if !choices.is_empty() {
                 let _never_fails = write!(meaning, ": {}", choices.join(", "));
             }
-            format!("| `{}` | {} |\n", words(argument), meaning.replace('|', "\\|"))
+            format!(
+                "| `{}` | {} |\n",
+                words(argument),
+                meaning.replace('|', "\\|")
+            )
         })
         .collect();
     if !rows.is_empty() {
