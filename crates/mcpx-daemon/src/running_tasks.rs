@@ -61,14 +61,12 @@ impl RunningTasks {
                 u64::try_from(hub.settings().duration(key::TASKS_TTL).as_millis())
                     .unwrap_or(u64::MAX)
             });
-        let tool = match &call.wanted {
-            Wanted::Tool { name, .. } => name.clone(),
-            Wanted::Request { method, .. } => (*method).to_owned(),
-        };
+        let (server, tool) = named(hub, &call);
         let task = Task {
-            id: mcpx_store::tasks::new_id().map_err(|error| ApiError::internal(error.to_string()))?,
+            id: mcpx_store::tasks::new_id()
+                .map_err(|error| ApiError::internal(error.to_string()))?,
             owner: call.caller.session.clone().unwrap_or_default(),
-            server: call.server.clone().unwrap_or_default(),
+            server,
             tool,
             state: TaskState::Working,
             result: None,
@@ -90,7 +88,9 @@ impl RunningTasks {
             "task.updated",
             Some(&task.server),
             call.caller.session.as_deref(),
-            Object::new().with("id", task.id.as_str()).with("state", "working"),
+            Object::new()
+                .with("id", task.id.as_str())
+                .with("state", "working"),
         );
         let (hub, begun) = (Arc::clone(hub), task.clone());
         tokio::spawn(async move {
@@ -121,7 +121,11 @@ impl RunningTasks {
                     _ => TaskState::InputRequired,
                 };
                 let cap = hub.settings().bytes(key::RESULTS_INLINE_MAX_BYTES);
-                task.result = Some(Raw::from(crate::ops::calls::answered(hub, &done, Some(cap))));
+                task.result = Some(Raw::from(crate::ops::calls::answered(
+                    hub,
+                    &done,
+                    Some(cap),
+                )));
             }
             Err(error) => {
                 task.state = match error {
@@ -155,9 +159,16 @@ impl RunningTasks {
         let listing = self.store.list();
         let rows: Vec<Raw> = listing.tasks.iter().map(summary).collect();
         Reply::json(
-            Object::new()
-                .with("tasks", Raw::of(&rows))
-                .with("broken", Raw::of(&listing.broken.iter().map(ToString::to_string).collect::<Vec<_>>())),
+            Object::new().with("tasks", Raw::of(&rows)).with(
+                "broken",
+                Raw::of(
+                    &listing
+                        .broken
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>(),
+                ),
+            ),
         )
     }
 
@@ -166,7 +177,9 @@ impl RunningTasks {
     /// # Errors
     /// When there is none of this id.
     pub fn get(&self, id: &str) -> Result<Reply, ApiError> {
-        Ok(Reply::json(Object::new().with("task", summary(&self.find(id)?))))
+        Ok(Reply::json(
+            Object::new().with("task", summary(&self.find(id)?)),
+        ))
     }
 
     /// Waits for the result: the answer of the call, or its error.
@@ -220,8 +233,10 @@ impl RunningTasks {
             }
             None => {
                 let task = self.find(id)?;
-                Err(ApiError::new(Code::Conflict, format!("`{id}` is over already"))
-                    .with("task", summary(&task)))
+                Err(
+                    ApiError::new(Code::Conflict, format!("`{id}` is over already"))
+                        .with("task", summary(&task)),
+                )
             }
         }
     }
@@ -278,4 +293,17 @@ fn summary(task: &Task) -> Raw {
         result: None,
         ..task.clone()
     })
+}
+
+/// The server and the tool that a call says, as far as that can be told before the server is asked.
+fn named(hub: &Hub, call: &Call) -> (String, String) {
+    let server = call.server.clone().unwrap_or_default();
+    match &call.wanted {
+        Wanted::Request { method, .. } => (server, (*method).to_owned()),
+        Wanted::Tool { name, .. } if call.server.is_some() => (server, name.clone()),
+        Wanted::Tool { name, .. } => match hub.registry.views().find_tool(name) {
+            Ok((upstream, tool)) => (upstream.server.name.clone(), tool),
+            Err(_) => (server, name.clone()),
+        },
+    }
 }

@@ -12,6 +12,7 @@ import sys
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 mode, tool, arguments, target, *rest = sys.argv[1:]
 questions, progress = [], []
@@ -36,6 +37,9 @@ async def note(value, _total, _message):
 async def main():
     if target.startswith(("http://", "https://")):
         server = target
+        if token := os.environ.get("MCP_CLIENT_TOKEN"):
+            headers = {"Authorization": f"Bearer {token}"}
+            server = streamable_http_client(target, http_client=create_mcp_http_client(headers=headers))
     else:
         quiet = open(os.devnull, "w")
         server = stdio_client(StdioServerParameters(command=target, args=rest, env=dict(os.environ)), errlog=quiet)

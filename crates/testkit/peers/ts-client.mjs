@@ -14,6 +14,8 @@ const answer = request => {
 const capabilities = { elicitation: { form: {}, url: {} } };
 const stdio = { command: target, args: rest, env: process.env, stderr: 'ignore' };
 const http = /^https?:/.test(target);
+const token = process.env.MCP_CLIENT_TOKEN;
+const asWhom = token ? { requestInit: { headers: { Authorization: `Bearer ${token}` } } } : undefined;
 const info = { name: `typescript-${version}`, version: '1.0.0' };
 
 async function v1() {
@@ -23,7 +25,7 @@ async function v1() {
   client.setRequestHandler(ElicitRequestSchema, async request => answer(request));
   const { StdioClientTransport } = await sdk('@modelcontextprotocol/sdk/client/stdio.js');
   const { StreamableHTTPClientTransport } = await sdk('@modelcontextprotocol/sdk/client/streamableHttp.js');
-  const transport = http ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport(stdio);
+  const transport = http ? new StreamableHTTPClientTransport(new URL(target), asWhom) : new StdioClientTransport(stdio);
   await client.connect(transport);
   return { client, era: 'legacy', version: client.getNegotiatedProtocolVersion?.() ?? null };
 }
@@ -33,7 +35,7 @@ async function v2() {
   const { StdioClientTransport } = await sdk('@modelcontextprotocol/client/stdio');
   const client = new Client(info, { capabilities, versionNegotiation: { mode: 'auto', probe: { timeoutMs: 5000 } } });
   client.setRequestHandler('elicitation/create', async request => answer(request));
-  await client.connect(http ? new StreamableHTTPClientTransport(new URL(target)) : new StdioClientTransport(stdio));
+  await client.connect(http ? new StreamableHTTPClientTransport(new URL(target), asWhom) : new StdioClientTransport(stdio));
   return { client, era: client.getProtocolEra(), version: client.getNegotiatedProtocolVersion() };
 }
 

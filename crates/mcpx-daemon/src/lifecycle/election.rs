@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -17,6 +17,35 @@ pub struct Elected {
     _lock: File,
     /// Where clients connect.
     pub listener: UnixListener,
+    /// The socket's file.
+    pub bound: Bound,
+}
+
+/// The file of a socket that was bound, told from another one that is at its path later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Bound {
+    fn at(path: &Path) -> io::Result<Self> {
+        let file = std::fs::symlink_metadata(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            device: file.dev(),
+            inode: file.ino(),
+        })
+    }
+
+    /// Removes the file; a successor's, where somebody took this one away, stays.
+    pub fn remove(&self) {
+        if Self::at(&self.path).is_ok_and(|there| there == *self) {
+            // One that stays hinders nobody.
+            let _stays = remove(&self.path);
+        }
+    }
 }
 
 /// Why there is no election to win.
@@ -93,15 +122,12 @@ pub fn elect(lock: &Path, socket: &Path) -> Result<Elected, ElectionError> {
     Ok(Elected {
         _lock: file,
         listener,
+        bound: Bound::at(socket).map_err(failed(socket))?,
     })
 }
 
-/// Removes a socket of ours.
-///
-/// # Errors
-/// When it cannot be removed.
 #[allow(clippy::disallowed_methods, reason = "the daemon's own socket")]
-pub fn remove(socket: &Path) -> io::Result<()> {
+fn remove(socket: &Path) -> io::Result<()> {
     std::fs::remove_file(socket)
 }
 
@@ -115,18 +141,40 @@ mod tests {
         let (lock, socket) = (folder.path().join("l"), folder.path().join("s"));
         let elected = elect(&lock, &socket).expect("the first");
         assert!(matches!(elect(&lock, &socket), Err(ElectionError::Lost)));
-        let mode = std::fs::metadata(&socket).expect("a socket").permissions().mode();
+        let mode = std::fs::metadata(&socket)
+            .expect("a socket")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
         drop(elected);
         assert!(socket.exists(), "left over");
         elect(&lock, &socket).expect("the next");
     }
 
+    #[tokio::test]
+    async fn a_daemon_whose_files_were_taken_away_leaves_those_of_its_successor() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (lock, socket) = (folder.path().join("l"), folder.path().join("s"));
+        let old = elect(&lock, &socket).expect("the first");
+        for file in [&lock, &socket] {
+            remove(file).expect("it is there");
+        }
+        let new = elect(&lock, &socket).expect("its successor");
+        old.bound.remove();
+        assert!(socket.exists());
+        new.bound.remove();
+        assert!(!socket.exists());
+    }
+
     #[test]
     fn a_socket_is_where_its_path_is_short_enough() {
         let short = socket_path(Path::new("/s"), Path::new("/tmp"), "k");
         assert_eq!(short, Path::new("/s/daemon-k.sock"));
-        let long = socket_path(Path::new(&format!("/{}", "x".repeat(120))), Path::new("/tmp"), "k");
+        let long = socket_path(
+            Path::new(&format!("/{}", "x".repeat(120))),
+            Path::new("/tmp"),
+            "k",
+        );
         assert!(long.starts_with("/tmp") && long.as_os_str().len() < LONGEST);
     }
 }

@@ -16,7 +16,7 @@ use mcpx_store::{StateDir, StoreError};
 use tokio::net::TcpListener;
 
 use super::children::{Begun, Children, ChildrenError};
-use super::election::{ElectionError, elect, remove, socket_path};
+use super::election::{ElectionError, elect, socket_path};
 use super::guard::{self, GuardCommand};
 use super::{ending, reading, watching};
 use crate::Clock;
@@ -171,7 +171,11 @@ async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartErr
         nonce: run_nonce.clone(),
     };
     let daemons = Daemons::new(&state);
-    daemons.write(&record)?;
+    // Whoever wrote the one that is there is no daemon any more: the lock is ours.
+    match daemons.read(&record.key) {
+        Ok(Some(there)) => daemons.take_over(&record, &there.nonce)?,
+        _ => daemons.write(&record)?,
+    }
     watching::remember(&hub);
     set_limits(&hub);
     told::started(&hub);
@@ -210,7 +214,7 @@ async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartErr
         );
         told::warned(&hub, "daemon.survivors", text);
     }
-    let _gone = remove(&socket);
+    elected.bound.remove();
     let _gone = daemons.remove_if(&record.key, record.pid, &record.nonce);
     let _written = hub.log.flush(Duration::from_secs(2));
     Ok(if restarting {

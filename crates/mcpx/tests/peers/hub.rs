@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use mcp_wire::Object;
 use mcpx_api::client::Endpoint;
 use mcpx_api::reply::{ServerStatus, Status};
-use mcpx_api::{Caller, Client};
+use mcpx_api::{Caller, Client, Op, operation};
 use mcpx_store::StateDir;
 use mcpx_store::daemons::{DaemonRecord, Daemons};
 use serde_json::{Value, json};
@@ -56,8 +57,7 @@ impl Hub {
         let hub = Self {
             home: TempHome::new(),
         };
-        hub.home
-            .write("stateful.py", include_str!("stateful.py"));
+        hub.home.write("stateful.py", include_str!("stateful.py"));
         hub.configure(servers);
         hub
     }
@@ -94,9 +94,7 @@ impl Hub {
     /// The same, ready to be started in the home.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.line(args).to_command();
-        command
-            .current_dir(self.home.path())
-            .stdin(Stdio::null());
+        command.current_dir(self.home.path()).stdin(Stdio::null());
         command
     }
 
@@ -150,50 +148,64 @@ impl Hub {
         Client::new(Endpoint::Unix(self.record().socket), caller, PATIENCE)
     }
 
-    /// Everything that runs with this home: commands, daemons, guardians and servers. By process id.
+    /// What the daemon says of itself, whatever the files are like now.
+    pub(crate) fn asked_status(&self) -> Status {
+        let client = self.client(Caller::default());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let nothing = Object::new();
+        let answer = runtime.block_on(client.send(operation(Op::Status), &nothing));
+        answer.unwrap().read().unwrap()
+    }
+
+    /// Everything that runs with this home: commands, daemons and servers. By process id.
     pub(crate) fn processes(&self) -> Vec<Process> {
-        let entry = format!("HOME={}\0", self.home.path().display());
-        let mut found: Vec<Process> = fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .filter_map(|folder| {
-                let pid = folder.file_name().to_str()?.parse().ok()?;
-                let environment = fs::read(folder.path().join("environ")).ok()?;
-                let is_ours = environment
-                    .windows(entry.len())
-                    .any(|part| part == entry.as_bytes());
-                is_ours.then(|| Process {
-                    pid,
-                    command: command_of(pid),
-                })
-            })
-            .collect();
-        found.sort_by_key(|process| process.pid);
-        found
+        let home = format!("HOME={}\0", self.home.path().display());
+        processes_of(&home)
     }
 
     /// Those of which the command line holds this.
     pub(crate) fn processes_with(&self, part: &str) -> Vec<Process> {
         let all = self.processes().into_iter();
-        all.filter(|process| process.command.contains(part)).collect()
+        all.filter(|process| process.command.contains(part))
+            .collect()
+    }
+
+    /// The guardians of the daemons that have a record.
+    pub(crate) fn guardians(&self) -> Vec<Process> {
+        let daemons = self.records().into_iter();
+        let of = |pid| processes_of(&format!("CHILD_PROCESS_TREE={pid}."));
+        let all = daemons.flat_map(|daemon| of(daemon.pid));
+        all.filter(|one| one.command.ends_with(" guard")).collect()
     }
 
     #[track_caller]
     pub(crate) fn wait_until_nothing_runs(&self) {
-        wait_until("nothing of it runs", PATIENCE, || self.processes().is_empty());
+        wait_until("nothing of it runs", PATIENCE, || {
+            self.processes().is_empty()
+        });
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
+        let guardians = self.guardians();
         drop(self.command(&["stop", "--all"]).output());
         // A killed daemon's guardian has seconds for what is left.
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
-        let mut left = self.processes();
-        while !left.is_empty() && std::time::Instant::now() < deadline {
+        let left = || {
+            let guardians = guardians.iter().filter(|one| runs(one.pid)).cloned();
+            self.processes()
+                .into_iter()
+                .chain(guardians)
+                .collect::<Vec<_>>()
+        };
+        while !left().is_empty() && std::time::Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
-            left = self.processes();
         }
+        let left = left();
         for process in &left {
             signal("KILL", process.pid);
         }
@@ -230,4 +242,22 @@ fn command_of(pid: u32) -> String {
     let line = fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline"));
     let line = String::from_utf8_lossy(&line.unwrap_or_default()).replace('\0', " ");
     line.trim_end().to_owned()
+}
+
+/// The processes whose environment holds this.
+fn processes_of(entry: &str) -> Vec<Process> {
+    let mut found: Vec<Process> = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|folder| {
+            let pid = folder.file_name().to_str()?.parse().ok()?;
+            let environment = fs::read(folder.path().join("environ")).ok()?;
+            let mut parts = environment.windows(entry.len());
+            let is_one = parts.any(|part| part == entry.as_bytes());
+            let command = command_of(pid);
+            is_one.then_some(Process { pid, command })
+        })
+        .collect();
+    found.sort_by_key(|process| process.pid);
+    found
 }

@@ -8,3 +8,5 @@
 
 mod agents;
 mod hub;
+mod lifetimes;
+mod processes;

@@ -221,6 +221,23 @@ impl Client {
         self.call(&CommandLine::new(url, &[]), tool, arguments)
     }
 
+    /// The same with a bearer token on every request.
+    ///
+    /// # Panics
+    ///
+    /// As [`Client::call`] does.
+    #[track_caller]
+    pub fn call_url_as(self, url: &str, token: &str, tool: &str, arguments: &Value) -> Value {
+        let client = self.command();
+        let mut args = vec![format!("MCP_CLIENT_TOKEN={token}"), client.program];
+        args.extend(client.args);
+        let client = CommandLine {
+            program: "env".to_owned(),
+            args,
+        };
+        run(client, &CommandLine::new(url, &[]), tool, arguments)
+    }
+
     /// Lists what a server over stdio has and calls a tool; none with an empty name. Returns `{era, version, server,
     /// tools, resources, prompts, result or error, questions, progress}`: `era` is `legacy` or `modern`, the lists are of
     /// names, `questions` has the parameters of each question, `progress` the numbers in order.
@@ -230,7 +247,12 @@ impl Client {
     /// When it is not installed, fails, or takes longer than a minute; the message is what it wrote.
     #[track_caller]
     pub fn call(self, server: &CommandLine, tool: &str, arguments: &Value) -> Value {
-        let client = match self {
+        run(self.command(), server, tool, arguments)
+    }
+
+    #[track_caller]
+    fn command(self) -> CommandLine {
+        match self {
             Self::TypeScriptV1 => {
                 CommandLine::new(node(), &[&script("ts-client.mjs"), &modules(), "v1"])
             }
@@ -239,15 +261,19 @@ impl Client {
             }
             Self::Python => CommandLine::new(python(), &[&script("py_client.py"), "auto"]),
             Self::PythonLegacy => CommandLine::new(python(), &[&script("py_client.py"), "legacy"]),
-        };
-        let client = client.arg(tool).arg(arguments.to_string());
-        let client = client.arg(server.program.clone());
-        let client = server.args.iter().fold(client, |line, arg| line.arg(arg));
-        let (output, errors) = finish(&client);
-        serde_json::from_str(&output).unwrap_or_else(|error| {
-            panic!("{client:?} printed no JSON ({error}):\n{output}\n{errors}")
-        })
+        }
     }
+}
+
+/// Runs a client with what it is to call.
+#[track_caller]
+fn run(client: CommandLine, server: &CommandLine, tool: &str, arguments: &Value) -> Value {
+    let client = client.arg(tool).arg(arguments.to_string());
+    let client = client.arg(server.program.clone());
+    let client = server.args.iter().fold(client, |line, arg| line.arg(arg));
+    let (output, errors) = finish(&client);
+    serde_json::from_str(&output)
+        .unwrap_or_else(|error| panic!("{client:?} printed no JSON ({error}):\n{output}\n{errors}"))
 }
 
 /// Runs a program to its end and returns what it printed: standard output, standard error.
