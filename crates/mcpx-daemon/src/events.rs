@@ -29,6 +29,8 @@ pub mod kind {
     pub const RESOURCES_CHANGED: &str = "resources.changed";
     /// A subscribed resource changed: `{instance, uri}`.
     pub const RESOURCE_UPDATED: &str = "resource.updated";
+    /// A person is done at the URL of a question: `{instance, elicitationId}`.
+    pub const ELICITATION_COMPLETE: &str = "elicitation.complete";
     /// A server's lists were read, the first time or again: `{changes}`. From now on they can be searched and called.
     pub const CATALOG_READ: &str = "catalog.read";
     /// A tool is not what it was: `{tool, kind, field?, what}`.
@@ -57,6 +59,7 @@ pub mod kind {
         PROMPTS_CHANGED,
         RESOURCES_CHANGED,
         RESOURCE_UPDATED,
+        ELICITATION_COMPLETE,
         CATALOG_READ,
         CATALOG_CHANGED,
         CALL_STARTED,

@@ -171,6 +171,10 @@ impl PoolWatch for Telling {
             Said::ResourceUpdated { uri } => {
                 publish(kind::RESOURCE_UPDATED, about().with("uri", uri.as_str()));
             }
+            Said::ElicitationComplete { elicitation_id } => {
+                let done = about().with("elicitationId", elicitation_id.as_str());
+                publish(kind::ELICITATION_COMPLETE, done);
+            }
             Said::Log {
                 level,
                 logger,
@@ -214,7 +218,6 @@ impl PoolWatch for Telling {
             // calls and to whoever waits for it.
             Said::Closed { .. }
             | Said::Unattributed { .. }
-            | Said::ElicitationComplete { .. }
             | Said::TaskChanged { .. }
             | Said::Unknown { .. } => {}
         }

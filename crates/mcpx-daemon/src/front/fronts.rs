@@ -395,6 +395,13 @@ fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
                 front.resource_updated(hub, &server, &uri);
             }
         }
+        event::ELICITATION_COMPLETE => {
+            // The session that was asked hears of it; the id is nobody else's.
+            let id = said.data.string("elicitationId").unwrap_or_default();
+            for front in hub.fronts.all() {
+                front.notifier.elicitation_done(&id);
+            }
+        }
         event::TOOLS_CHANGED | event::PROMPTS_CHANGED | event::RESOURCES_CHANGED => {
             let changed = Changed {
                 tools: said.kind == event::TOOLS_CHANGED,

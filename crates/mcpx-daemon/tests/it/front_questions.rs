@@ -352,28 +352,128 @@ async fn a_state_is_good_for_one_answer_and_says_so_afterwards() {
     assert_eq!(chaos.received().of_method("tools/call").len(), 1);
 }
 
+/// Waits until a server received so many messages of a method.
+async fn until_received(chaos: &testkit::mcp::StdioChaos, method: &str, count: usize) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(15);
+    while chaos.received().of_method(method).len() < count {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "waited for {count} {method}"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test]
-async fn a_modern_client_that_gives_up_between_two_rounds_leaves_nothing_behind_but_the_question() {
+async fn a_call_whose_client_does_not_come_back_is_cancelled_after_its_time_and_not_before() {
     let script = [
         Behaviour::Ask("q", Question::confirm("Sure?")),
-        Behaviour::Answer,
+        Behaviour::UntilCancelled(Duration::from_secs(20)),
     ];
     let chaos = Chaos::new().legacy().tool("ask", script).stdio();
-    let daemon = Daemon::of(json!({"old": {
-        "command": stdio(&chaos)["command"], "args": stdio(&chaos)["args"]}}))
-    .await;
+    let servers = json!({"old": stdio(&chaos)});
+    let daemon = Daemon::with(servers, &[("proto.askTTL", "1s")]).await;
+    let began = tokio::time::Instant::now();
     let client = daemon
         .client("", Era::Modern, Some(Person::who(vec![yes()])))
         .await;
     let asked = round(&client, Object::new()).await.unwrap();
-    assert!(matches!(asked, mcp_wire::Outcome::InputRequired(_)));
-    // Closing the connection after the question is no cancel: the call still waits.
+    let mcp_wire::Outcome::InputRequired(asked) = asked else {
+        panic!("no question");
+    };
+    // Going away after the question is no cancel.
     drop(client);
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until_received(&chaos, "notifications/cancelled", 1).await;
     assert!(
-        chaos
-            .received()
-            .of_method("notifications/cancelled")
-            .is_empty()
+        began.elapsed() >= Duration::from_secs(1),
+        "{:?}",
+        began.elapsed()
     );
+    let client = daemon
+        .client("", Era::Modern, Some(Person::who(vec![yes()])))
+        .await;
+    let late = Object::new().with("requestState", asked.state.unwrap());
+    let failure = round(&client, late).await.unwrap_err();
+    let error = failure.answered().unwrap();
+    assert!(error.message.contains("outcome unknown"), "{error}");
+}
+
+#[tokio::test]
+async fn after_a_restart_a_held_call_is_said_to_be_lost_and_a_handed_one_goes_on() {
+    let script = [
+        Behaviour::Ask("q", Question::confirm("Sure?")),
+        Behaviour::Answer,
+    ];
+    let legacy = Chaos::new().legacy().tool("ask", script.clone()).stdio();
+    let modern = Chaos::new().modern().tool("ask", script).http();
+    let servers = json!({"old": stdio(&legacy), "new": crate::front_setup::http(&modern)});
+    let mut daemon = Daemon::of(servers.clone()).await;
+    for server in ["old", "new"] {
+        let person = || Some(Person::who(vec![yes()]));
+        let options = CallOptions {
+            hand_back: true,
+            without_tasks: true,
+            ..CallOptions::default()
+        };
+        let call = json!({"name": "mcpx_call", "arguments": {"server": server, "tool": "ask"}});
+        let client = daemon.client("", Era::Modern, person()).await;
+        let asked = client
+            .request("tools/call", object(&call), &options)
+            .await
+            .unwrap();
+        let mcp_wire::Outcome::InputRequired(asked) = asked else {
+            panic!("no question");
+        };
+        let mut second = object(&call);
+        let answer = json!({"action": "accept", "content": {"ok": true}});
+        let answers = Object::new().with(&asked.questions[0].0, Raw::of(&answer));
+        second.set("inputResponses", answers);
+        second.set("requestState", asked.state.unwrap());
+        daemon = daemon.again(servers.clone()).await;
+        let client = daemon.client("", Era::Modern, person()).await;
+        let answered = client.request("tools/call", second, &options).await;
+        match (server, answered) {
+            ("old", Err(failure)) => {
+                let error = failure.answered().unwrap();
+                assert!(
+                    error.message.contains("state lost, outcome unknown"),
+                    "{error}"
+                );
+            }
+            ("new", Ok(mcp_wire::Outcome::Complete(result))) => {
+                let result = mcp_wire::CallResult::parse(result).unwrap();
+                check("new", &result, &[r#""ok": true"#]);
+            }
+            (_, other) => panic!("{server}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_has_to_be_visited_first_is_a_question_and_the_call_is_made_again() {
+    let elicitation = json!({"mode": "url", "elicitationId": "e9", "url": "https://example.com/in", "message": "Sign in"});
+    let refusal = Behaviour::ErrorWith(
+        -32042,
+        "sign in first",
+        json!({"elicitations": [elicitation]}),
+    );
+    for (answer, calls) in [(Answer::Accept(None), 2), (Answer::Decline, 1)] {
+        let chaos = Chaos::new()
+            .legacy()
+            .tool("private", Behaviour::Answer)
+            .on_nth("tools/call", 1, refusal.clone())
+            .stdio();
+        let daemon = Daemon::of(json!({"old": stdio(&chaos)})).await;
+        let person = Person::who(vec![answer]);
+        let client = daemon.client("", Era::Modern, Some(person.clone())).await;
+        let options = CallOptions {
+            without_tasks: true,
+            ..CallOptions::default()
+        };
+        let arguments = object(&json!({"tool": "old.private"}));
+        let called = client.call_tool("mcpx_call", arguments, &options).await;
+        assert_eq!(called.is_ok(), calls == 2, "{called:?}");
+        assert_eq!(person.asked.lock().unwrap().len(), 1);
+        assert_eq!(chaos.received().of_method("tools/call").len(), calls);
+    }
 }

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Daemon {
     pub(crate) socket: PathBuf,
     home: TempHome,
-    _running: JoinHandle<Result<Ended, StartError>>,
+    running: JoinHandle<Result<Ended, StartError>>,
 }
 
 /// A chaos server as an entry of the configuration.
@@ -36,11 +36,29 @@ pub(crate) fn http(server: &HttpChaos) -> Value {
 impl Daemon {
     /// Serves these servers. Waits until it answers.
     pub(crate) async fn of(servers: Value) -> Self {
-        let home = TempHome::new();
-        Self::begin(home, servers).await
+        Self::with(servers, &[]).await
     }
 
-    async fn begin(home: TempHome, servers: Value) -> Self {
+    /// The same, with settings.
+    pub(crate) async fn with(servers: Value, settings: &[(&str, &str)]) -> Self {
+        Self::begin(TempHome::new(), servers, settings).await
+    }
+
+    /// Ends it, and begins another one in its place.
+    pub(crate) async fn again(self, servers: Value) -> Self {
+        let client = mcpx_api::Client::unix(
+            &self.socket,
+            mcpx_api::Caller::default(),
+            Duration::from_secs(10),
+        );
+        let shutdown = mcpx_api::operation(mcpx_api::Op::Shutdown);
+        client.send(shutdown, &Object::new()).await.unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(30), self.running).await;
+        ended.unwrap().unwrap().unwrap();
+        Self::begin(self.home, servers, &[]).await
+    }
+
+    async fn begin(home: TempHome, servers: Value, settings: &[(&str, &str)]) -> Self {
         let file = home.write("mcp.json", json!({"mcpServers": servers}).to_string());
         let socket = home.path().join("s");
         #[allow(clippy::disallowed_methods, reason = "a server has to be found")]
@@ -57,7 +75,11 @@ impl Daemon {
             choice: Choice {
                 config_file: Some(file),
                 demo: false,
-                flags: vec![("socketPath".to_owned(), socket.display().to_string())],
+                flags: [("socketPath", socket.to_str().unwrap())]
+                    .iter()
+                    .chain(settings)
+                    .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+                    .collect(),
             },
             state: home.path().join("state"),
             temporary: home.path().to_owned(),
@@ -75,7 +97,7 @@ impl Daemon {
         Self {
             socket,
             home,
-            _running: running,
+            running,
         }
     }
 

@@ -163,7 +163,7 @@ async fn a_question_comes_as_a_request_in_mid_call_and_a_broken_line_costs_nothi
         Behaviour::Ask("q", testkit::mcp::Question::confirm("Sure?")),
         Behaviour::Answer,
     ];
-    let chaos = Chaos::new().tool("ask", script).stdio();
+    let chaos = Chaos::new().legacy().tool("ask", script).stdio();
     let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
     let mut pipe = serve(&daemon, "?passthrough=s&tools=none", Caller::default()).await;
     pipe.begin(json!({"elicitation": {}})).await;
@@ -194,7 +194,18 @@ async fn a_question_comes_as_a_request_in_mid_call_and_a_broken_line_costs_nothi
     .await;
     let answer = pipe.ask(4, "ping", json!({})).await;
     assert_eq!(answer["result"], json!({}));
-    drop(pipe);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(15);
+    while chaos
+        .received()
+        .of_method("notifications/cancelled")
+        .is_empty()
+    {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "the server was not told"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
@@ -312,4 +323,105 @@ async fn a_legacy_session_over_http_has_state_of_its_own_until_it_ends() {
     assert_eq!(instances[0], instances[1]);
     assert_ne!(instances[2], instances[3]);
     assert_ne!(instances[0], instances[2]);
+}
+
+#[tokio::test]
+async fn a_client_hears_when_a_person_is_done_at_a_page() {
+    let script = [
+        Behaviour::Ask(
+            "q",
+            testkit::mcp::Question::url("Sign in", "https://example.com/in", Some("e1")),
+        ),
+        Behaviour::Announce(
+            "notifications/elicitation/complete",
+            json!({"elicitationId": "e1"}),
+        ),
+        Behaviour::Answer,
+    ];
+    let chaos = Chaos::new().legacy().tool("ask", script).stdio();
+    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
+    let mut pipe = serve(&daemon, "", Caller::default()).await;
+    pipe.begin(json!({"elicitation": {"url": {}}})).await;
+    let params = json!({"name": "mcpx_call", "arguments": {"tool": "s.ask"}});
+    pipe.write(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}))
+        .await;
+    let question = pipe.read().await;
+    assert_eq!(question["params"]["elicitationId"], "e1", "{question}");
+    assert_eq!(question["params"]["message"], "s: Sign in");
+    pipe.write(json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}}))
+        .await;
+    let (mut done, mut answered) = (false, false);
+    while !(done && answered) {
+        let message = pipe.read().await;
+        done |= message["method"] == "notifications/elicitation/complete"
+            && message["params"]["elicitationId"] == "e1";
+        answered |= message["id"] == 2;
+    }
+}
+
+#[tokio::test]
+async fn a_legacy_client_may_have_its_call_as_a_task() {
+    let chaos = Chaos::new()
+        .tool(
+            "slow",
+            [
+                Behaviour::Delay(Duration::from_millis(200)),
+                Behaviour::Answer,
+            ],
+        )
+        .stdio();
+    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
+    let mut pipe = serve(&daemon, "", Caller::default()).await;
+    pipe.begin(json!({})).await;
+    let params =
+        json!({"name": "mcpx_call", "arguments": {"tool": "s.slow"}, "task": {"ttl": 60_000}});
+    let made = pipe.ask(2, "tools/call", params).await;
+    let task = made["result"]["task"]["taskId"].clone();
+    assert!(task.is_string(), "{made}");
+    let result = pipe.ask(3, "tasks/result", json!({"taskId": task})).await;
+    assert_eq!(
+        result["result"]["_meta"]["dev.mcpx/call"]["tool"], "slow",
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn prompts_that_would_have_one_name_are_told_apart() {
+    let one = Chaos::new().prompt("b_c", "of a").stdio();
+    let two = Chaos::new().prompt("c", "of a_b").stdio();
+    let daemon = Daemon::of(json!({"a": stdio(&one), "a_b": stdio(&two)})).await;
+    let mut pipe = serve(&daemon, "", Caller::default()).await;
+    pipe.begin(json!({})).await;
+    for (id, server) in [(2, "a"), (3, "a_b")] {
+        pipe.ask(
+            id,
+            "tools/call",
+            json!({"name": "mcpx_types", "arguments": {"ns": [server]}}),
+        )
+        .await;
+    }
+    let listed = pipe.ask(4, "prompts/list", json!({})).await;
+    let names: Vec<&str> = listed["result"]["prompts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|prompt| prompt["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert!(
+        names[0] != names[1] && names.iter().all(|name| name.starts_with("a_b_c_")),
+        "{names:?}"
+    );
+    let mut texts = Vec::new();
+    for name in names {
+        let got = pipe.ask(5, "prompts/get", json!({"name": name})).await;
+        texts.push(
+            got["result"]["messages"][0]["content"]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    }
+    texts.sort();
+    assert_eq!(texts, ["of a", "of a_b"]);
 }
