@@ -86,7 +86,7 @@ pub(crate) fn understand(argv: Vec<OsString>) -> Result<Understood, Failure> {
         words.push(name);
         inner = below;
     }
-    let words = tree::with_default(words);
+    let words = tree::with_default(&words);
     Ok(Understood::Command(Box::new(Typed {
         words,
         matches: inner,

@@ -113,7 +113,8 @@ impl<'a> Desk<'a> {
         if self.printer.json {
             self.printer.document(document)
         } else {
-            self.printer.painted(&crate::render::document(document, self.printer))
+            self.printer
+                .painted(&crate::render::document(document, self.printer))
         }
     }
 }
@@ -204,9 +205,7 @@ fn block(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, F
 }
 
 /// Runs a command that minds signals itself.
-fn block_to_the_end(
-    command: impl Future<Output = Result<Exit, Failure>>,
-) -> Result<Exit, Failure> {
+fn block_to_the_end(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let ended = runtime.block_on(command);
     runtime.shutdown_timeout(Duration::from_millis(10));

@@ -27,7 +27,8 @@ pub(crate) fn text_or_file(text: &str) -> Result<String, Failure> {
 /// As [`text_or_file`].
 pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
-    let failed = |error: std::io::Error| Failure::usage(format!("`{shown}` cannot be read: {error}"));
+    let failed =
+        |error: std::io::Error| Failure::usage(format!("`{shown}` cannot be read: {error}"));
     let file = std::fs::File::open(path).map_err(failed)?;
     let bytes = capped(file, &shown.to_string())?;
     String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8 text")))
@@ -63,5 +64,7 @@ fn capped(reader: impl Read, what: &str) -> Result<Vec<u8>, Failure> {
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     std::fs::File::create(path)
         .and_then(|mut file| file.write_all(bytes))
-        .map_err(|error| Failure::failed(format!("`{}` cannot be written: {error}", path.display())))
+        .map_err(|error| {
+            Failure::failed(format!("`{}` cannot be written: {error}", path.display()))
+        })
 }

@@ -157,7 +157,10 @@ impl<'a> Hub<'a> {
     }
 
     fn failure(&self, error: ClientError) -> Failure {
-        let other = self.record.as_ref().filter(|record| record.version != VERSION);
+        let other = self
+            .record
+            .as_ref()
+            .filter(|record| record.version != VERSION);
         match (error, other, &self.named) {
             (ClientError::NoDaemon(at, error), _, Some(_)) => {
                 Failure::failed(format!("no daemon answers at `{at}`: {error}"))
@@ -187,7 +190,10 @@ impl<'a> Hub<'a> {
                 .hint("start one: `mcpx daemon --detached`, or allow it: `daemon.autostart`"));
         }
         let started = spawn::start(self.told, self.config)?;
-        let wait = self.config.settings.duration(key::AUTOSTART_CONNECT_TIMEOUT);
+        let wait = self
+            .config
+            .settings
+            .duration(key::AUTOSTART_CONNECT_TIMEOUT);
         let deadline = Instant::now() + wait;
         loop {
             match self.ping().await {
@@ -289,7 +295,11 @@ fn endpoint(told: &Told, named: &str) -> Result<Endpoint, Failure> {
         .records
         .into_iter()
         .find(|record| {
-            record.endpoint.as_deref().and_then(|at| at.strip_prefix("http://")) == Some(&address)
+            record
+                .endpoint
+                .as_deref()
+                .and_then(|at| at.strip_prefix("http://"))
+                == Some(&address)
         })
         .and_then(|record| record.token);
     Ok(Endpoint::Tcp {

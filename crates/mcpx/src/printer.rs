@@ -50,7 +50,9 @@ impl Printer {
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(Failure::failed(format!("stdout cannot be written: {error}"))),
+            Err(error) => Err(Failure::failed(format!(
+                "stdout cannot be written: {error}"
+            ))),
         }
     }
 
@@ -85,7 +87,9 @@ impl Printer {
 
     /// Tells a failure: with `--json` its document on stdout, else in words on stderr.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
-        let told = self.json.then(|| self.document(&Raw::from(failure.document())));
+        let told = self
+            .json
+            .then(|| self.document(&Raw::from(failure.document())));
         if !matches!(told, Some(Ok(()))) {
             self.note(&format!("error: {}", failure.error.message));
             for hint in failure.error.hint.iter().flat_map(|hint| hint.lines()) {
@@ -124,7 +128,10 @@ mod tests {
         let text = "a\u{202e}b\u{9b}2J\u{2028}c\u{1b}[2J 日本";
         let json = Raw::from(text);
         let escaped = escape_json(json.as_str());
-        assert!(!escaped.contains(['\u{202e}', '\u{9b}', '\u{2028}', '\u{1b}']), "{escaped}");
+        assert!(
+            !escaped.contains(['\u{202e}', '\u{9b}', '\u{2028}', '\u{1b}']),
+            "{escaped}"
+        );
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 }

@@ -58,7 +58,10 @@ impl Table {
                 line.push_str(cell);
                 if column + 1 < row.len() {
                     let pad = widths.get(column).copied().unwrap_or_default();
-                    line.extend(std::iter::repeat_n(' ', pad - cell.chars().count().min(pad) + 2));
+                    line.extend(std::iter::repeat_n(
+                        ' ',
+                        pad - cell.chars().count().min(pad) + 2,
+                    ));
                 }
             }
             let line = line.trim_end();
@@ -149,7 +152,9 @@ fn is_empty(raw: &Raw) -> bool {
 }
 
 fn heading(name: &str) -> String {
-    super::args::from_table::kebab(name).replace('-', " ").to_uppercase()
+    super::args::from_table::kebab(name)
+        .replace('-', " ")
+        .to_uppercase()
 }
 
 fn write_object(object: &Object, indent: usize, printer: Printer, text: &mut String) {
@@ -158,7 +163,11 @@ fn write_object(object: &Object, indent: usize, printer: Printer, text: &mut Str
         .filter(|(_, value)| !is_empty(value) && is_plain(value))
         .map(|(name, value)| (name, scalar(value)))
         .collect();
-    let width = plain.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = plain
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     for (name, value) in plain {
         let name = one_line(name, 60);
         push_indented(text, indent, &format!("{name:width$}  {value}"));
@@ -176,9 +185,10 @@ fn write_object(object: &Object, indent: usize, printer: Printer, text: &mut Str
 fn is_plain(raw: &Raw) -> bool {
     match raw.kind() {
         Kind::Object => false,
-        Kind::Array => raw
-            .array()
-            .is_ok_and(|all| all.iter().all(|one| !matches!(one.kind(), Kind::Object | Kind::Array))),
+        Kind::Array => raw.array().is_ok_and(|all| {
+            all.iter()
+                .all(|one| !matches!(one.kind(), Kind::Object | Kind::Array))
+        }),
         _ => true,
     }
 }
@@ -224,7 +234,9 @@ mod tests {
         let whole = table.lines(Printer::default());
         assert_eq!(
             whole,
-            format!("A      LONGER\nxyz    {}\n␛[2J  日\n", "v".repeat(30)).replace("xyz    ", "xyz   ").replace("A      ", "A     ")
+            format!("A      LONGER\nxyz    {}\n␛[2J  日\n", "v".repeat(30))
+                .replace("xyz    ", "xyz   ")
+                .replace("A      ", "A     ")
         );
         let cut = table.lines(Printer {
             width: Some(12),
@@ -237,7 +249,9 @@ mod tests {
     #[test]
     fn a_document_is_names_and_values_and_tables() {
         assert_eq!(
-            shown(r#"{"status":"ok","n":3,"none":null,"list":["a","b"],"rows":[{"a":1,"bB":"x"},{"a":22}]}"#),
+            shown(
+                r#"{"status":"ok","n":3,"none":null,"list":["a","b"],"rows":[{"a":1,"bB":"x"},{"a":22}]}"#
+            ),
             "status  ok\nn       3\nlist    a, b\nrows:\n  A   B B\n  1   x\n  22\n"
         );
         assert_eq!(shown("[]"), "none\n");

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use mcpx_config::settings::key;
 use mcpx_config::files::{Where, search};
+use mcpx_config::settings::key;
 use mcpx_config::{Choice, Config, Surroundings, Trust, load};
 use mcpx_store::StateDir;
 use mcpx_store::daemons::Daemons;
@@ -102,12 +102,9 @@ impl Told {
             .rev()
             .find(|(path, _)| path == "paths.state")
             .map(|(_, value)| PathBuf::from(value));
-        let state = match flag.or_else(|| state_folder(&surroundings)) {
-            Some(state) => state,
-            None => {
-                return Err(Failure::failed("there is no folder for the hub's state")
-                    .hint("set HOME, XDG_STATE_HOME or MCPX_STATE_DIR"));
-            }
+        let Some(state) = flag.or_else(|| state_folder(&surroundings)) else {
+            return Err(Failure::failed("there is no folder for the hub's state")
+                .hint("set HOME, XDG_STATE_HOME or MCPX_STATE_DIR"));
         };
         let state = surroundings.cwd.join(state);
         Ok(Self {
@@ -149,9 +146,14 @@ impl Told {
     fn earlier(&self) -> Option<Config> {
         let only = self.choice.config_file.clone().or_else(|| {
             let names = key::PATHS_CONFIG_FILE.setting().variables();
-            names.iter().find_map(|name| self.surroundings.variable(name).map(PathBuf::from))
+            names
+                .iter()
+                .find_map(|name| self.surroundings.variable(name).map(PathBuf::from))
         });
-        let place = Where { only, ..Where::default() };
+        let place = Where {
+            only,
+            ..Where::default()
+        };
         let files: Vec<PathBuf> = search(&self.surroundings, &place)
             .ok()?
             .into_iter()

@@ -58,7 +58,8 @@ pub(crate) fn command(name: &'static str, operation: &'static Operation) -> Comm
             }
         }
     }
-    if matches!(operation.output, Output::Text(_)) || matches!(operation.id, Op::Schema | Op::Openapi)
+    if matches!(operation.output, Output::Text(_))
+        || matches!(operation.id, Op::Schema | Op::Openapi)
     {
         command = command.arg(out());
     }

@@ -42,7 +42,9 @@ fn distance(left: &str, right: &str) -> usize {
     for (i, a) in left.iter().enumerate() {
         let mut next = vec![i + 1];
         for (j, b) in right.iter().enumerate() {
-            let mut least = (row[j] + usize::from(a != b)).min(row[j + 1] + 1).min(next[j] + 1);
+            let mut least = (row[j] + usize::from(a != b))
+                .min(row[j + 1] + 1)
+                .min(next[j] + 1);
             let is_swap = i > 0 && j > 0 && left[i - 1] == *b && right[j - 1] == *a;
             if is_swap {
                 least = least.min(before[j - 1] + 1);

@@ -36,7 +36,10 @@ fn the_words_of_the_operations_are_the_words_of_the_command_line() {
     let operations: BTreeSet<&str> = mcpx_api::operations::all()
         .filter_map(|operation| operation.word)
         .collect();
-    let own: BTreeSet<&str> = local::commands().into_iter().map(|(word, _)| word).collect();
+    let own: BTreeSet<&str> = local::commands()
+        .into_iter()
+        .map(|(word, _)| word)
+        .collect();
     let mut found = BTreeSet::new();
     let root = tree::root();
     for first in root.get_subcommands() {
@@ -48,7 +51,10 @@ fn the_words_of_the_operations_are_the_words_of_the_command_line() {
             found.insert(format!("{} {}", first.get_name(), below.get_name()));
         }
     }
-    let expect: BTreeSet<String> = operations.union(&own).map(|word| (*word).to_owned()).collect();
+    let expect: BTreeSet<String> = operations
+        .union(&own)
+        .map(|word| (*word).to_owned())
+        .collect();
     assert_eq!(found, expect);
 }
 
@@ -61,10 +67,23 @@ fn a_setting_is_a_flag_before_and_after_the_words() {
     ] {
         let typed = command(&line);
         assert_eq!(typed.words, "servers list");
-        assert_eq!(typed.choice.flags, [("pool.max".to_owned(), "8".to_owned())]);
+        assert_eq!(
+            typed.choice.flags,
+            [("pool.max".to_owned(), "8".to_owned())]
+        );
     }
-    let typed = command(&["--json", "--config", "x.json", "ls", "--no-daemon-warm", "--skip-default"]);
-    assert_eq!(typed.choice.config_file.as_deref(), Some(std::path::Path::new("x.json")));
+    let typed = command(&[
+        "--json",
+        "--config",
+        "x.json",
+        "ls",
+        "--no-daemon-warm",
+        "--skip-default",
+    ]);
+    assert_eq!(
+        typed.choice.config_file.as_deref(),
+        Some(std::path::Path::new("x.json"))
+    );
     let flags: Vec<(&str, &str)> = typed
         .choice
         .flags
@@ -73,7 +92,11 @@ fn a_setting_is_a_flag_before_and_after_the_words() {
         .collect();
     assert_eq!(
         flags,
-        [("output.json", "true"), ("daemon.warm", "false"), ("profile.skipDefault", "true")]
+        [
+            ("output.json", "true"),
+            ("daemon.warm", "false"),
+            ("profile.skipDefault", "true")
+        ]
     );
 }
 
@@ -85,11 +108,18 @@ fn every_flag_of_every_setting_is_taken_on_every_command() {
                 continue;
             }
             let line = format!("{flag}=x");
-            let words: Vec<&str> = if flag.starts_with("--") { vec![&line] } else { vec![&flag, "x"] };
+            let words: Vec<&str> = if flag.starts_with("--") {
+                vec![&line]
+            } else {
+                vec![&flag, "x"]
+            };
             let typed = command(&[&["health"][..], &words].concat());
             let (path, text) = typed.choice.flags.first().map_or(("", ""), |(a, b)| (a, b));
-            assert!((path, text) == (setting.path, "x") || path == "" , "{flag}");
-            assert!(typed.choice.config_file.is_some() || path == setting.path, "{flag}");
+            assert!((path, text) == (setting.path, "x") || path == "", "{flag}");
+            assert!(
+                typed.choice.config_file.is_some() || path == setting.path,
+                "{flag}"
+            );
         }
     }
 }
@@ -98,15 +128,30 @@ fn every_flag_of_every_setting_is_taken_on_every_command() {
 fn a_flag_of_the_command_is_not_taken_for_a_setting() {
     let typed = command(&["history", "--limit", "3", "demo.echo"]);
     assert_eq!(typed.choice.flags, []);
-    assert_eq!(from_table::text(&typed.matches, "limit").as_deref(), Some("3"));
+    assert_eq!(
+        from_table::text(&typed.matches, "limit").as_deref(),
+        Some("3")
+    );
     // Before the word too.
     let typed = command(&["-n", "3", "history"]);
-    assert_eq!(from_table::text(&typed.matches, "limit").as_deref(), Some("3"));
+    assert_eq!(
+        from_table::text(&typed.matches, "limit").as_deref(),
+        Some("3")
+    );
 }
 
 #[test]
 fn what_stands_behind_two_dashes_is_nobodys_flag() {
-    let typed = command(&["servers", "add", "fs", "--", "npx", "--json", "--pool-max", "-y"]);
+    let typed = command(&[
+        "servers",
+        "add",
+        "fs",
+        "--",
+        "npx",
+        "--json",
+        "--pool-max",
+        "-y",
+    ]);
     assert_eq!(typed.choice.flags, []);
     assert_eq!(
         from_table::texts(&typed.matches, "command"),
@@ -128,7 +173,10 @@ fn what_is_unknown_is_answered_with_the_nearest_name() {
     check(&["call"], "needs");
     check(&["--pool-max"], "has no value, expected a whole number");
     check(&["ls", "x"], "`mcpx ls` has no use for `x`");
-    check(&["servers", "import", "--from", "emacs"], "expected one of `claude-code`");
+    check(
+        &["servers", "import", "--from", "emacs"],
+        "expected one of `claude-code`",
+    );
     check(&["session"], "needs another word");
 }
 
@@ -137,8 +185,14 @@ fn json_is_heard_also_on_a_line_that_cannot_be_understood() {
     let line = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     assert!(wants_json(&line(&["mcpx", "nope", "--json"]), None));
     assert!(wants_json(&line(&["mcpx", "ls"]), Some("true")));
-    assert!(!wants_json(&line(&["mcpx", "ls", "--json=false"]), Some("true")));
-    assert!(!wants_json(&line(&["mcpx", "servers", "add", "x", "--", "--json"]), None));
+    assert!(!wants_json(
+        &line(&["mcpx", "ls", "--json=false"]),
+        Some("true")
+    ));
+    assert!(!wants_json(
+        &line(&["mcpx", "servers", "add", "x", "--", "--json"]),
+        None
+    ));
     assert!(!wants_json(&[], None));
 }
 
@@ -150,11 +204,32 @@ fn word() -> impl Strategy<Value = String> {
                 .get_arguments()
                 .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
                 .collect();
-            words.split(' ').map(str::to_owned).chain(flags).collect::<Vec<_>>()
+            words
+                .split(' ')
+                .map(str::to_owned)
+                .chain(flags)
+                .collect::<Vec<_>>()
         })
-        .chain(["--", "-", "--json", "--config", "-n", "-o", "--pool-max", "--=", "="].map(str::to_owned))
+        .chain(
+            [
+                "--",
+                "-",
+                "--json",
+                "--config",
+                "-n",
+                "-o",
+                "--pool-max",
+                "--=",
+                "=",
+            ]
+            .map(str::to_owned),
+        )
         .collect::<Vec<_>>();
-    prop_oneof![proptest::sample::select(known), ".{0,8}", "--[a-z-]{0,12}(=.{0,4})?"]
+    prop_oneof![
+        proptest::sample::select(known),
+        ".{0,8}",
+        "--[a-z-]{0,12}(=.{0,4})?"
+    ]
 }
 
 proptest! {

@@ -7,11 +7,47 @@ use super::{from_table, local};
 
 /// The words of the first level, in the order of the help.
 const ORDER: &[&str] = &[
-    "ls", "search", "types", "call", "batch", "read", "catalog", "tools", "schema", "client",
-    "globals", "history", "resources", "prompts", "complete", "task", "serve", "servers", "init",
-    "config", "settings", "doctor", "status", "health", "daemon", "daemons", "stop", "restart",
-    "refresh", "reload", "resolve", "session", "protocol", "openapi", "events", "log", "stats",
-    "tool", "demo-server", "completion", "man",
+    "ls",
+    "search",
+    "types",
+    "call",
+    "batch",
+    "read",
+    "catalog",
+    "tools",
+    "schema",
+    "client",
+    "globals",
+    "history",
+    "resources",
+    "prompts",
+    "complete",
+    "task",
+    "serve",
+    "servers",
+    "init",
+    "config",
+    "settings",
+    "doctor",
+    "status",
+    "health",
+    "daemon",
+    "daemons",
+    "stop",
+    "restart",
+    "refresh",
+    "reload",
+    "resolve",
+    "session",
+    "protocol",
+    "openapi",
+    "events",
+    "log",
+    "stats",
+    "tool",
+    "demo-server",
+    "completion",
+    "man",
 ];
 
 /// Groups that do something when nothing follows them.
@@ -23,7 +59,10 @@ const DEFAULTS: &[(&str, &str)] = &[
 
 /// What the groups without a command of their own are for.
 const GROUPS: &[(&str, &str)] = &[
-    ("servers", "The configured servers: list, add, remove, import, trust"),
+    (
+        "servers",
+        "The configured servers: list, add, remove, import, trust",
+    ),
     ("settings", "The settings: list, get, set, unset"),
     ("task", "Calls that run as tasks: list, get, result, cancel"),
     ("session", "What was started for one session alone"),
@@ -93,17 +132,21 @@ fn group(first: &'static str, all: &[(&'static str, Command)]) -> Command {
     if has_below {
         command = command.disable_help_subcommand(true);
         if own.is_none() && !DEFAULTS.iter().any(|(name, _)| *name == first) {
-            command = command.subcommand_required(true).arg_required_else_help(true);
+            command = command
+                .subcommand_required(true)
+                .arg_required_else_help(true);
         }
         if own.is_some() {
-            command = command.args_conflicts_with_subcommands(true).subcommand_negates_reqs(true);
+            command = command
+                .args_conflicts_with_subcommands(true)
+                .subcommand_negates_reqs(true);
         }
     }
     command
 }
 
 /// The words of what was typed; a group that is named alone stands for its default.
-pub(crate) fn with_default(words: Vec<String>) -> String {
+pub(crate) fn with_default(words: &[String]) -> String {
     let words = words.join(" ");
     DEFAULTS
         .iter()

@@ -59,13 +59,10 @@ fn failure(error: &clap::Error, kind: ErrorKind, line: &[String]) -> Failure {
             let names = command
                 .get_subcommands()
                 .filter(|below| !below.is_hide_set())
-                .flat_map(|below| {
-                    std::iter::once(below.get_name()).chain(below.get_all_aliases())
-                });
+                .flat_map(|below| std::iter::once(below.get_name()).chain(below.get_all_aliases()));
             let near = nearest(&word, names);
-            Failure::usage(format!("`{name}` has no command `{word}`")).hint(
-                did_you_mean(&near).unwrap_or_else(|| format!("`{name} --help` lists them")),
-            )
+            Failure::usage(format!("`{name}` has no command `{word}`"))
+                .hint(did_you_mean(&near).unwrap_or_else(|| format!("`{name} --help` lists them")))
         }
         ErrorKind::UnknownArgument => unknown(&name, command, context(ContextKind::InvalidArg)),
         ErrorKind::MissingRequiredArgument => {
@@ -84,7 +81,7 @@ fn failure(error: &clap::Error, kind: ErrorKind, line: &[String]) -> Failure {
             } else {
                 format!("`{arg}` was `{value}`")
             };
-            match valid {
+            match valid.filter(|valid| !valid.is_empty()) {
                 Some(valid) => Failure::usage(format!("{found}, expected one of {valid}")),
                 None => Failure::usage(found).hint(help),
             }
@@ -104,7 +101,11 @@ fn unknown(name: &str, command: &Command, arg: Option<String>) -> Failure {
     if !arg.starts_with('-') {
         return Failure::usage(format!("`{name}` has no use for `{arg}`")).hint(help);
     }
-    let typed = arg.split('=').next().unwrap_or_default().trim_start_matches('-');
+    let typed = arg
+        .split('=')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('-');
     let own = command.get_arguments().filter_map(|arg| arg.get_long());
     let settings: Vec<String> = SETTINGS
         .iter()
@@ -113,7 +114,8 @@ fn unknown(name: &str, command: &Command, arg: Option<String>) -> Failure {
         .collect();
     let near: Vec<String> = nearest(
         typed,
-        own.chain(settings.iter().map(String::as_str)).chain(["demo"]),
+        own.chain(settings.iter().map(String::as_str))
+            .chain(["demo"]),
     )
     .into_iter()
     .map(|flag| format!("--{flag}"))

@@ -99,7 +99,11 @@ fn calls(desk: &Desk<'_>) -> Result<Raw, Failure> {
     match raw.kind() {
         Kind::Array => Ok(raw),
         // What the body of `/v1/batch` looks like.
-        Kind::Object => match raw.object().ok().and_then(|object| object.get("calls").cloned()) {
+        Kind::Object => match raw
+            .object()
+            .ok()
+            .and_then(|object| object.get("calls").cloned())
+        {
             Some(calls) => Ok(calls),
             None => Ok(Raw::of(&[raw])),
         },

@@ -49,7 +49,7 @@ pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
             } else {
                 Schema::unknown()
             };
-            arguments::by_schema(pairs, &schema)?
+            arguments::by_schema(&pairs, &schema)?
         }
     };
     params.set("args", arguments);
@@ -71,13 +71,15 @@ async fn schema_of(hub: &Hub<'_>, tool: &str) -> Result<Schema, Failure> {
 /// `mcpx task result`: what the call would have printed.
 pub(super) async fn task_result(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let operation = mcpx_api::operation(Op::TaskResult);
-    let params = crate::args::from_table::params(operation, &desk.typed.matches, &desk.config.settings)?;
+    let params =
+        crate::args::from_table::params(operation, &desk.typed.matches, &desk.config.settings)?;
     let answer = desk.hub()?.ask(Op::TaskResult, &params).await?;
     shown(desk, &object(&answer.json()?)?)
 }
 
 pub(super) fn object(raw: &Raw) -> Result<Object, Failure> {
-    raw.object().map_err(|error| Failure::failed(error.to_string()))
+    raw.object()
+        .map_err(|error| Failure::failed(error.to_string()))
 }
 
 /// Prints what a call answered.
@@ -124,8 +126,13 @@ pub(super) fn shown(desk: &Desk<'_>, document: &Object) -> Result<Exit, Failure>
         }
         printer.result(&text)?;
     }
-    if let Some(kept) = result.object("_meta").and_then(|meta| meta.object("dev.mcpx/result"))
-        && let (Some(handle), Some(bytes)) = (kept.string("handle"), kept.get("bytes").and_then(Raw::integer))
+    if let Some(kept) = result
+        .object("_meta")
+        .and_then(|meta| meta.object("dev.mcpx/result"))
+        && let (Some(handle), Some(bytes)) = (
+            kept.string("handle"),
+            kept.get("bytes").and_then(Raw::integer),
+        )
     {
         printer.note(&format!(
             "note: the result has {bytes} bytes and was put aside\nhint: read it in pieces: `mcpx read {handle}`; whole: `mcpx call --raw …`, or `-o FILE`"
@@ -142,13 +149,18 @@ fn parsed(result: &Object) -> Result<CallResult, Failure> {
 /// A call that is not over.
 fn waiting(desk: &Desk<'_>, document: &Object) -> Result<(), Failure> {
     if let Some(task) = document.object("task") {
-        let id = task.string("id").or_else(|| task.string("taskId")).unwrap_or_default();
+        let id = task
+            .string("id")
+            .or_else(|| task.string("taskId"))
+            .unwrap_or_default();
         desk.printer.result(&id)?;
-        desk.printer.note(&format!("hint: its result: `mcpx task result {id}`"));
+        desk.printer
+            .note(&format!("hint: its result: `mcpx task result {id}`"));
         return Ok(());
     }
     desk.printer.result(Raw::from(document.clone()).as_str())?;
-    desk.printer.note("note: the server waits for an answer before it goes on");
+    desk.printer
+        .note("note: the server waits for an answer before it goes on");
     Ok(())
 }
 
@@ -167,6 +179,7 @@ fn told_findings(desk: &Desk<'_>, document: &Object) {
         }
     }
     for fix in fixes {
-        desk.printer.note(&format!("hint: a call that works: {fix}"));
+        desk.printer
+            .note(&format!("hint: a call that works: {fix}"));
     }
 }

@@ -46,7 +46,8 @@ fn paths(desk: &Desk<'_>) -> Result<(), Failure> {
         return desk.printer.document(&Raw::from(document));
     }
     if files.is_empty() {
-        desk.printer.note("no configuration file was found; `mcpx init` writes one");
+        desk.printer
+            .note("no configuration file was found; `mcpx init` writes one");
     }
     desk.printer.result(&files.join("\n"))
 }
@@ -57,7 +58,11 @@ fn defaults(desk: &Desk<'_>) -> Result<(), Failure> {
         let rows: Object = rows
             .iter()
             .map(|row| {
-                let default = if row.default == "(empty)" { "" } else { &row.default };
+                let default = if row.default == "(empty)" {
+                    ""
+                } else {
+                    &row.default
+                };
                 (row.path.to_owned(), Raw::from(default))
             })
             .collect();
@@ -90,7 +95,10 @@ fn sources(desk: &Desk<'_>) -> Result<(), Failure> {
             .collect();
         let settings: Object = set
             .map(|(setting, resolved)| {
-                (setting.path.to_owned(), Raw::from(resolved.source.to_string()))
+                (
+                    setting.path.to_owned(),
+                    Raw::from(resolved.source.to_string()),
+                )
             })
             .collect();
         let document = Object::new()

@@ -54,9 +54,9 @@ pub(super) fn daemon(told: Told, printer: Printer) -> Result<Exit, Failure> {
                 env: environment(),
                 cwd,
             };
-            again
-                .start(&state.join("daemon.log"))
-                .map_err(|error| Failure::failed(format!("the daemon cannot be started anew: {error}")))?;
+            again.start(&state.join("daemon.log")).map_err(|error| {
+                Failure::failed(format!("the daemon cannot be started anew: {error}"))
+            })?;
             Ok(Exit::Ok)
         }
         Err(StartError::Election(ElectionError::Lost)) => {
@@ -85,7 +85,8 @@ pub(super) async fn detached(desk: &Desk<'_>) -> Result<Exit, Failure> {
     }
     let health: mcpx_api::reply::Health = answer.read()?;
     let word = if was_there { "runs already" } else { "runs" };
-    desk.printer.result(&format!("the daemon {word}, process {}", health.pid))?;
+    desk.printer
+        .result(&format!("the daemon {word}, process {}", health.pid))?;
     Ok(Exit::Ok)
 }
 
@@ -98,7 +99,10 @@ pub(super) async fn restart(desk: &Desk<'_>) -> Result<Exit, Failure> {
     };
     let before: mcpx_api::reply::Health = before.read()?;
     hub.ask_running(Op::DaemonRestart, &nothing).await?;
-    let wait = desk.config.settings.duration(key::AUTOSTART_CONNECT_TIMEOUT);
+    let wait = desk
+        .config
+        .settings
+        .duration(key::AUTOSTART_CONNECT_TIMEOUT);
     let deadline = Instant::now() + wait;
     loop {
         let fresh = desk.hub()?;
@@ -109,7 +113,8 @@ pub(super) async fn restart(desk: &Desk<'_>) -> Result<Exit, Failure> {
             if desk.printer.json {
                 desk.printer.document(&answer.json()?)?;
             } else {
-                desk.printer.result(&format!("the daemon runs anew, process {}", after.pid))?;
+                desk.printer
+                    .result(&format!("the daemon runs anew, process {}", after.pid))?;
             }
             return Ok(Exit::Ok);
         }
@@ -128,7 +133,9 @@ pub(super) async fn restart(desk: &Desk<'_>) -> Result<Exit, Failure> {
 /// `mcpx daemon token`.
 pub(super) fn token(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let hub = desk.hub()?;
-    let record = hub.record().filter(|record| record.is_alive() != Some(false));
+    let record = hub
+        .record()
+        .filter(|record| record.is_alive() != Some(false));
     let Some(record) = record else {
         return Err(Failure::failed("no daemon runs for this configuration")
             .hint("start one: `mcpx daemon --detached`"));
@@ -155,7 +162,11 @@ pub(super) async fn stop(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let asked = match hub.ask_running(Op::Shutdown, &Object::new()).await {
         Ok(answer) => answer.is_some(),
         // It went while it was asked.
-        Err(error) if record.as_ref().is_some_and(|record| record.is_alive() == Some(false)) => {
+        Err(error)
+            if record
+                .as_ref()
+                .is_some_and(|record| record.is_alive() == Some(false)) =>
+        {
             let _gone = error;
             true
         }
@@ -203,7 +214,10 @@ async fn stop_all(desk: &Desk<'_>) -> Result<Exit, Failure> {
         told_stopped(desk, &ended)?;
         return Ok(Exit::Ok);
     }
-    Err(Failure::failed(format!("not every daemon ended: {}", failures.join("; "))))
+    Err(Failure::failed(format!(
+        "not every daemon ended: {}",
+        failures.join("; ")
+    )))
 }
 
 fn told_stopped(desk: &Desk<'_>, ended: &[DaemonRecord]) -> Result<(), Failure> {
@@ -225,9 +239,20 @@ fn told_stopped(desk: &Desk<'_>, ended: &[DaemonRecord]) -> Result<(), Failure> 
         desk.printer.note("no daemon runs for this configuration");
     }
     for record in ended {
-        let files: Vec<String> = record.files.iter().map(|file| file.display().to_string()).collect();
-        let of = if files.is_empty() { record.key.clone() } else { files.join(", ") };
-        desk.printer.note(&format!("ended the daemon of {of} (process {})", record.pid));
+        let files: Vec<String> = record
+            .files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        let of = if files.is_empty() {
+            record.key.clone()
+        } else {
+            files.join(", ")
+        };
+        desk.printer.note(&format!(
+            "ended the daemon of {of} (process {})",
+            record.pid
+        ));
     }
     Ok(())
 }

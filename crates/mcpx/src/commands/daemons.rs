@@ -19,10 +19,20 @@ pub(super) async fn daemons(desk: &Desk<'_>) -> Result<Exit, Failure> {
         rows.push((record, state));
     }
     if desk.printer.json {
-        let rows: Vec<Raw> = rows.iter().map(|(record, state)| row(record, state)).collect();
-        let document = Object::new()
-            .with("daemons", Raw::of(&rows))
-            .with("broken", Raw::of(&listing.broken.iter().map(ToString::to_string).collect::<Vec<_>>()));
+        let rows: Vec<Raw> = rows
+            .iter()
+            .map(|(record, state)| row(record, state))
+            .collect();
+        let document = Object::new().with("daemons", Raw::of(&rows)).with(
+            "broken",
+            Raw::of(
+                &listing
+                    .broken
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>(),
+            ),
+        );
         desk.printer.document(&Raw::from(document))?;
         return Ok(Exit::Ok);
     }
@@ -33,7 +43,9 @@ pub(super) async fn daemons(desk: &Desk<'_>) -> Result<Exit, Failure> {
         desk.printer.note("no daemon runs");
         return Ok(Exit::Ok);
     }
-    let mut table = Table::new(["KEY", "PID", "STATE", "VERSION", "STARTED", "ENDPOINT", "FILES"]);
+    let mut table = Table::new([
+        "KEY", "PID", "STATE", "VERSION", "STARTED", "ENDPOINT", "FILES",
+    ]);
     for (record, state) in &rows {
         table.row([
             record.key.clone(),
@@ -60,7 +72,11 @@ async fn state(desk: &Desk<'_>, record: &DaemonRecord) -> &'static str {
 }
 
 fn files(record: &DaemonRecord) -> Vec<String> {
-    record.files.iter().map(|file| file.display().to_string()).collect()
+    record
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect()
 }
 
 fn row(record: &DaemonRecord, state: &str) -> Raw {

@@ -34,8 +34,8 @@ enum OneEra {
 /// # Errors
 /// As [`run`].
 pub(super) async fn run_typed(matches: &ArgMatches) -> Result<Exit, Failure> {
-    let typed = DemoServer::from_arg_matches(matches)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let typed =
+        DemoServer::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     run(&typed).await
 }
 

@@ -78,8 +78,12 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
             let wait = config.settings.duration(key::DOCTOR_TIMEOUT);
             let looked = tokio::time::timeout(wait, checks::daemon(&told, &config, printer)).await;
             all.push(looked.unwrap_or_else(|_| {
-                Check::new("daemon", Grade::Broken, format!("no answer within {:.0} s", wait.as_secs_f64()))
-                    .remedy("end it and let the next command start another: `mcpx stop`")
+                Check::new(
+                    "daemon",
+                    Grade::Broken,
+                    format!("no answer within {:.0} s", wait.as_secs_f64()),
+                )
+                .remedy("end it and let the next command start another: `mcpx stop`")
             }));
             all.push(checks::log(&told));
         }
@@ -99,16 +103,26 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
                 )
             })
             .collect();
-        let document = Object::new().with("ok", !is_broken).with("checks", Raw::of(&rows));
+        let document = Object::new()
+            .with("ok", !is_broken)
+            .with("checks", Raw::of(&rows));
         printer.document(&Raw::from(document))?;
         return Ok(exit);
     }
-    let width = all.iter().map(|check| check.what.chars().count()).max().unwrap_or(0);
+    let width = all
+        .iter()
+        .map(|check| check.what.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for check in &all {
         let mut lines = check.found.lines();
         let first = lines.next().unwrap_or_default();
-        text.push_str(&format!("{:4}  {:width$}  {first}\n", check.grade.word(), check.what));
+        text.push_str(&format!(
+            "{:4}  {:width$}  {first}\n",
+            check.grade.word(),
+            check.what
+        ));
         let indent = " ".repeat(width + 8);
         for line in lines {
             text.push_str(&format!("{indent}{line}\n"));

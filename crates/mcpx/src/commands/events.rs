@@ -11,7 +11,11 @@ use crate::render::scalar;
 
 /// Prints events until Ctrl-C; a stream that breaks is taken up again where it broke.
 pub(super) async fn events(desk: &Desk<'_>) -> Result<Exit, Failure> {
-    let mut params = params(operation(Op::Events), &desk.typed.matches, &desk.config.settings)?;
+    let mut params = params(
+        operation(Op::Events),
+        &desk.typed.matches,
+        &desk.config.settings,
+    )?;
     let hub = desk.hub()?;
     let pause = desk.config.settings.duration(key::EVENTS_RECONNECT);
     loop {
@@ -23,7 +27,8 @@ pub(super) async fn events(desk: &Desk<'_>) -> Result<Exit, Failure> {
             }
             print(desk, event.kind.as_deref(), &event.data)?;
         }
-        desk.printer.note("note: the stream ended; looking for it again");
+        desk.printer
+            .note("note: the stream ended; looking for it again");
         tokio::time::sleep(pause).await;
     }
 }
@@ -42,5 +47,6 @@ fn print(desk: &Desk<'_>, kind: Option<&str>, data: &str) -> Result<(), Failure>
         .map(|(name, value)| format!("{name}={}", scalar(value)))
         .collect();
     let server = cell(&object, "server");
-    desk.printer.result(&format!("{kind}  {server}  {}", rest.join(" ")))
+    desk.printer
+        .result(&format!("{kind}  {server}  {}", rest.join(" ")))
 }

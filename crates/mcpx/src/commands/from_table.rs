@@ -18,7 +18,8 @@ pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Resul
     let answer = desk.hub()?.ask(operation.id, &params).await?;
     if let Some(path) = text(&desk.typed.matches, "out") {
         files::write(Path::new(&path), &answer.body)?;
-        desk.printer.note(&format!("{path}: {} bytes", answer.body.len()));
+        desk.printer
+            .note(&format!("{path}: {} bytes", answer.body.len()));
         if desk.printer.json {
             let document = Object::new()
                 .with("written", path.as_str())

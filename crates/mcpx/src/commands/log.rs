@@ -19,7 +19,11 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Prints records.
 pub(super) async fn log(desk: &Desk<'_>) -> Result<Exit, Failure> {
-    let mut params = params(operation(Op::LogQuery), &desk.typed.matches, &desk.config.settings)?;
+    let mut params = params(
+        operation(Op::LogQuery),
+        &desk.typed.matches,
+        &desk.config.settings,
+    )?;
     let format = Format::of(desk.config.settings.text(key::LOGGING_FORMAT));
     let follows = switch(&desk.typed.matches, "follow");
     if follows && (params.contains("chain") || params.contains("reverse")) {
@@ -47,7 +51,10 @@ pub(super) async fn log(desk: &Desk<'_>) -> Result<Exit, Failure> {
     }
     print_records(desk, &document, format)?;
     params.remove("reverse");
-    params.set("limit", Raw::of(&desk.config.settings.int(key::LOGSTORE_FOLLOW_BACKLOG)));
+    params.set(
+        "limit",
+        Raw::of(&desk.config.settings.int(key::LOGSTORE_FOLLOW_BACKLOG)),
+    );
     loop {
         let is_more = document.get("more").and_then(Raw::boolean).unwrap_or(false);
         if let Some(cursor) = document.string("cursor") {

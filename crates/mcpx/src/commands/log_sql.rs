@@ -41,9 +41,12 @@ pub(super) fn sql(desk: &Desk<'_>) -> Result<Exit, Failure> {
         printer.document(&Raw::of(&table))?;
         return Ok(Exit::Ok);
     }
-    let mut shown = Table::new(table.columns.iter().map(|name| {
-        untrusted_text::terminal::one_line(name, 80)
-    }));
+    let mut shown = Table::new(
+        table
+            .columns
+            .iter()
+            .map(|name| untrusted_text::terminal::one_line(name, 80)),
+    );
     for row in &table.rows {
         shown.row(row.iter().map(|value| scalar(&Raw::of(value))));
     }

@@ -22,7 +22,11 @@ pub(super) async fn ls(desk: &Desk<'_>) -> Result<Exit, Failure> {
             trust::take_up(desk).await?;
         }
     }
-    let params = params(operation(Op::Namespaces), &desk.typed.matches, &desk.config.settings)?;
+    let params = params(
+        operation(Op::Namespaces),
+        &desk.typed.matches,
+        &desk.config.settings,
+    )?;
     let answer = desk.hub()?.ask(Op::Namespaces, &params).await?;
     let document: Raw = answer.json()?;
     if printer.json {
@@ -36,7 +40,13 @@ pub(super) async fn ls(desk: &Desk<'_>) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let mut table = Table::new([
-        "NAMESPACE", "TOOLS", "SHARING", "SCOPE", "LIVE", "STATE", "DESCRIPTION",
+        "NAMESPACE",
+        "TOOLS",
+        "SHARING",
+        "SCOPE",
+        "LIVE",
+        "STATE",
+        "DESCRIPTION",
     ]);
     for row in &rows {
         table.row([
@@ -52,7 +62,9 @@ pub(super) async fn ls(desk: &Desk<'_>) -> Result<Exit, Failure> {
     printer.painted(&table.lines(printer))?;
     notes(desk, &rows);
     if !accepted && rows.iter().any(|row| row.state == "untrusted") {
-        printer.note("hint: read what the project's files would start, and accept it: `mcpx servers trust`");
+        printer.note(
+            "hint: read what the project's files would start, and accept it: `mcpx servers trust`",
+        );
     }
     Ok(Exit::Ok)
 }

@@ -20,7 +20,7 @@ pub(super) async fn tool(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let arguments = match arguments::read(&texts(matches, "arguments"))? {
         arguments::Arguments::Whole(object) => object,
         arguments::Arguments::Pairs(pairs) => {
-            arguments::by_schema(pairs, &arguments::Schema::unknown())?
+            arguments::by_schema(&pairs, &arguments::Schema::unknown())?
         }
     };
     let params = Object::new()
@@ -53,7 +53,11 @@ pub(super) async fn tool(desk: &Desk<'_>) -> Result<Exit, Failure> {
 }
 
 /// `before` and `after` the first `separator`, neither empty.
-fn halves<'a>(typed: &'a str, separator: char, example: &str) -> Result<(&'a str, &'a str), Failure> {
+fn halves<'a>(
+    typed: &'a str,
+    separator: char,
+    example: &str,
+) -> Result<(&'a str, &'a str), Failure> {
     typed
         .split_once(separator)
         .filter(|(before, after)| !before.is_empty() && !after.is_empty())
@@ -112,7 +116,9 @@ pub(super) async fn resource(desk: &Desk<'_>) -> Result<Exit, Failure> {
     for block in blocks {
         match block {
             Block::ResourceText { text, .. } => desk.printer.result(&text)?,
-            Block::ResourceBytes { media_type, bytes, .. } => {
+            Block::ResourceBytes {
+                media_type, bytes, ..
+            } => {
                 let kind = media_type.unwrap_or_else(|| "unknown type".to_owned());
                 desk.printer.result(&format!(
                     "[{}, {} bytes; `-o FILE` writes them]",
@@ -142,13 +148,18 @@ pub(super) async fn prompt(desk: &Desk<'_>) -> Result<Exit, Failure> {
     if desk.printer.json || result.is_none() {
         return call::shown(desk, &document);
     }
-    for message in members(result.and_then(|result| result.get("messages").cloned()).as_ref()) {
+    for message in members(
+        result
+            .and_then(|result| result.get("messages").cloned())
+            .as_ref(),
+    ) {
         let role = message.string("role").unwrap_or_default();
         let content = message.object("content").unwrap_or_default();
         let text = content
             .string("text")
             .unwrap_or_else(|| Raw::from(content.clone()).as_str().to_owned());
-        desk.printer.result(&format!("{}:\n{text}\n", one_line(&role, 40)))?;
+        desk.printer
+            .result(&format!("{}:\n{text}\n", one_line(&role, 40)))?;
     }
     Ok(Exit::Ok)
 }
@@ -162,17 +173,26 @@ pub(super) async fn complete(desk: &Desk<'_>) -> Result<Exit, Failure> {
         .is_some_and(|at| typed[at..].starts_with('/'));
     let (server, reference) = if is_resource {
         let (server, uri) = halves(&typed, '/', "namespace/uri-template")?;
-        (server, Object::new().with("type", "ref/resource").with("uri", uri))
+        (
+            server,
+            Object::new().with("type", "ref/resource").with("uri", uri),
+        )
     } else {
         let (server, name) = halves(&typed, '.', "namespace.prompt")?;
-        (server, Object::new().with("type", "ref/prompt").with("name", name))
+        (
+            server,
+            Object::new().with("type", "ref/prompt").with("name", name),
+        )
     };
     let argument = text(matches, "argument").unwrap_or_default();
     let (name, value) = argument.split_once('=').unwrap_or((argument.as_str(), ""));
     let mut params = Object::new()
         .with("server", server)
         .with("ref", reference)
-        .with("argument", Object::new().with("name", name).with("value", value));
+        .with(
+            "argument",
+            Object::new().with("name", name).with("value", value),
+        );
     let filled = plain_arguments(&texts(matches, "arguments"))?;
     if !filled.is_empty() {
         params.set("arguments", filled);

@@ -26,8 +26,9 @@ pub(super) async fn add(desk: &Desk<'_>) -> Result<Exit, Failure> {
         }
         (None, Some(url)) => params.set("url", url),
         (None, None) => {
-            return Err(Failure::usage("a server needs a program or a URL")
-                .hint("`mcpx servers add NAME -- PROGRAM ARGS…`, or `mcpx servers add NAME --url URL`"));
+            return Err(Failure::usage("a server needs a program or a URL").hint(
+                "`mcpx servers add NAME -- PROGRAM ARGS…`, or `mcpx servers add NAME --url URL`",
+            ));
         }
     }
     let pairs = |id: &str, separator: char, example: &str| -> Result<Option<Object>, Failure> {
@@ -71,7 +72,10 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let hosts: Vec<Host> = if words.iter().any(|word| word == "all") {
         Host::ALL.to_vec()
     } else {
-        words.iter().filter_map(|word| Host::from_word(word)).collect()
+        words
+            .iter()
+            .filter_map(|word| Host::from_word(word))
+            .collect()
     };
     let lists: Vec<Found> = hosts
         .iter()
@@ -104,7 +108,10 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
             .with("file", plan.target.display().to_string())
             .with("steps", Raw::of(&steps))
             .with("problems", Raw::of(&problems))
-            .with("written", saved.as_ref().is_some_and(|saved| saved.is_changed))
+            .with(
+                "written",
+                saved.as_ref().is_some_and(|saved| saved.is_changed),
+            )
             .with_some("backup", backup.map(|path| path.display().to_string()));
         desk.printer.document(&Raw::from(document))?;
         return Ok(Exit::Ok);
@@ -195,10 +202,14 @@ fn print_plan(
     words: &[String],
 ) -> Result<(), Failure> {
     for (file, why) in &plan.problems {
-        desk.printer.note(&format!("warning: {}: {why}", file.display()));
+        desk.printer
+            .note(&format!("warning: {}: {why}", file.display()));
     }
     if plan.steps.is_empty() {
-        desk.printer.note(&format!("no server list of {} was found here", words.join(", ")));
+        desk.printer.note(&format!(
+            "no server list of {} was found here",
+            words.join(", ")
+        ));
         return Ok(());
     }
     let mut text = String::new();
@@ -209,7 +220,10 @@ fn print_plan(
         } else {
             step.from.display().to_string()
         };
-        text.push_str(&format!("{word:8}{}  ({place})\n", one_line(&step.name, 80)));
+        text.push_str(&format!(
+            "{word:8}{}  ({place})\n",
+            one_line(&step.name, 80)
+        ));
         let entry = step.shown.as_ref().map(ToString::to_string);
         let lines = why
             .into_iter()

@@ -34,12 +34,23 @@ fn print(bytes: &[u8], name: &str, printer: Printer) -> Result<Exit, Failure> {
 
 /// The command line with the flags of settings at its root, for completion.
 fn with_settings() -> Command {
-    let mut root = tree::root().arg(Arg::new("demo").long("demo").action(clap::ArgAction::SetTrue));
+    let mut root = tree::root().arg(
+        Arg::new("demo")
+            .long("demo")
+            .action(clap::ArgAction::SetTrue),
+    );
     for setting in SETTINGS.iter().filter(|setting| !setting.plumbing) {
-        let alias = setting
-            .flag_aliases
-            .iter()
-            .find(|alias| alias.starts_with("--") && matches!(setting.path, "output.json" | "paths.configFile" | "profile.names" | "profile.skipDefault" | "profile.all"));
+        let alias = setting.flag_aliases.iter().find(|alias| {
+            alias.starts_with("--")
+                && matches!(
+                    setting.path,
+                    "output.json"
+                        | "paths.configFile"
+                        | "profile.names"
+                        | "profile.skipDefault"
+                        | "profile.all"
+                )
+        });
         let flag = alias.map_or_else(|| setting.flag(), |alias| (*alias).to_owned());
         let mut arg = Arg::new(setting.path)
             .long(flag.trim_start_matches('-').to_owned())
@@ -78,7 +89,10 @@ fn write_page(page: &mut Vec<u8>) -> io::Result<()> {
     for command in below(&root) {
         write_command(page, command, "mcpx")?;
     }
-    writeln!(page, ".SH SETTINGS\nEvery setting is a key of a file, a variable, and a flag of every command.")?;
+    writeln!(
+        page,
+        ".SH SETTINGS\nEvery setting is a key of a file, a variable, and a flag of every command."
+    )?;
     for row in reference::rows().into_iter().filter(|row| !row.is_plumbing) {
         writeln!(
             page,
@@ -120,7 +134,10 @@ fn write_command(page: &mut Vec<u8>, command: &Command, above: &str) -> io::Resu
     writeln!(page, "{}", roff(&about.unwrap_or_default()))?;
     for argument in own(command) {
         let words = words(argument);
-        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let help = argument
+            .get_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         writeln!(page, ".TP\n\\fB{}\\fR\n{}", roff(&words), roff(&help))?;
     }
     for inner in below(command) {
@@ -139,9 +156,16 @@ pub(super) fn words(argument: &Arg) -> String {
         let name = argument
             .get_value_names()
             .and_then(|names| names.first())
-            .map_or_else(|| argument.get_id().to_string().to_uppercase(), ToString::to_string);
+            .map_or_else(
+                || argument.get_id().to_string().to_uppercase(),
+                ToString::to_string,
+            );
         if !words.is_empty() {
-            words.push(if argument.is_require_equals_set() { '=' } else { ' ' });
+            words.push(if argument.is_require_equals_set() {
+                '='
+            } else {
+                ' '
+            });
         }
         words.push_str(&name);
     }

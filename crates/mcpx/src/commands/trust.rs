@@ -68,8 +68,14 @@ fn named(waiting: &[Untrusted], names: &[String]) -> Result<Vec<Untrusted>, Fail
     for name in names {
         if !known.contains(name) {
             let near = nearest(name, known.iter().map(String::as_str));
-            return Err(Failure::usage(format!("nothing called `{}` waits for your word", one_line(name, 120)))
-                .hint(did_you_mean(&near).unwrap_or_else(|| "`mcpx servers trust` lists what does".to_owned())));
+            return Err(Failure::usage(format!(
+                "nothing called `{}` waits for your word",
+                one_line(name, 120)
+            ))
+            .hint(
+                did_you_mean(&near)
+                    .unwrap_or_else(|| "`mcpx servers trust` lists what does".to_owned()),
+            ));
         }
     }
     let is_named = |one: &&Untrusted| names.contains(&title(one));
@@ -116,12 +122,12 @@ fn document(all: &[Untrusted], accepted: bool) -> Raw {
                 .with("file", one.file.display().to_string())
                 .with("line", Raw::of(&one.line));
             Raw::from(match &one.asked {
-                Asked::Server { name, launch } => {
-                    row.with("server", name.as_str()).with("launch", launch.as_str())
-                }
-                Asked::Setting { path, text } => {
-                    row.with("setting", path.as_str()).with("value", text.as_str())
-                }
+                Asked::Server { name, launch } => row
+                    .with("server", name.as_str())
+                    .with("launch", launch.as_str()),
+                Asked::Setting { path, text } => row
+                    .with("setting", path.as_str())
+                    .with("value", text.as_str()),
             })
         })
         .collect();
@@ -134,7 +140,8 @@ fn document(all: &[Untrusted], accepted: bool) -> Raw {
 
 /// Writes down that these were accepted.
 pub(super) fn accept(desk: &Desk<'_>, all: &[Untrusted]) -> Result<(), Failure> {
-    let state = StateDir::open(&desk.told.state).map_err(|error| Failure::failed(error.to_string()))?;
+    let state =
+        StateDir::open(&desk.told.state).map_err(|error| Failure::failed(error.to_string()))?;
     let file = TrustFile::new(&state);
     for one in all {
         let entry = Accepted {
@@ -159,13 +166,18 @@ pub(super) async fn take_up(desk: &Desk<'_>) -> Result<(), Failure> {
 }
 
 async fn forget(desk: &Desk<'_>, names: &[String]) -> Result<Exit, Failure> {
-    let state = StateDir::open(&desk.told.state).map_err(|error| Failure::failed(error.to_string()))?;
+    let state =
+        StateDir::open(&desk.told.state).map_err(|error| Failure::failed(error.to_string()))?;
     let file = TrustFile::new(&state);
     let (accepted, _) = file.load();
     // Of the files that are read here; another project's trust is not this one's to take back.
     let here = |entry: &Accepted| {
         desk.config.files.contains(&entry.file)
-            || desk.told.surroundings.cwd.starts_with(entry.file.parent().unwrap_or(&entry.file))
+            || desk
+                .told
+                .surroundings
+                .cwd
+                .starts_with(entry.file.parent().unwrap_or(&entry.file))
     };
     let mut forgotten = Vec::new();
     for (digest, entry) in accepted {
@@ -188,7 +200,8 @@ async fn forget(desk: &Desk<'_>, names: &[String]) -> Result<Exit, Failure> {
     } else if forgotten.is_empty() {
         desk.printer.note("nothing was accepted here");
     } else {
-        desk.printer.note(&format!("no longer accepted: {}", forgotten.join(", ")));
+        desk.printer
+            .note(&format!("no longer accepted: {}", forgotten.join(", ")));
     }
     Ok(Exit::Ok)
 }

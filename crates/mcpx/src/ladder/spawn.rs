@@ -73,9 +73,14 @@ fn args(told: &Told, config: &Config) -> Vec<OsString> {
     let idle = config.settings.duration(key::AUTOSTART_IDLE_EXIT);
     let mut says_idle = false;
     for (path, text) in &told.choice.flags {
-        let Some(setting) = by_path(path) else { continue };
+        let Some(setting) = by_path(path) else {
+            continue;
+        };
         let is_for_daemon = setting.scope == SettingScope::Daemon
-            || matches!(setting.path, "paths.config" | "paths.cache" | "preset" | "presets");
+            || matches!(
+                setting.path,
+                "paths.config" | "paths.cache" | "preset" | "presets"
+            );
         if is_for_daemon {
             says_idle |= setting.path == "daemon.idleExit";
             args.push(format!("{}={text}", setting.flag()).into());

@@ -53,7 +53,10 @@ impl Hub<'_> {
             record.version
         ));
         self.ask_running(Op::Shutdown, &nothing).await?;
-        let wait = self.config.settings.duration(key::AUTOSTART_CONNECT_TIMEOUT);
+        let wait = self
+            .config
+            .settings
+            .duration(key::AUTOSTART_CONNECT_TIMEOUT);
         self.gone(Instant::now() + wait).await
     }
 }

@@ -12,7 +12,10 @@ fn a_wrong_name_is_answered_with_the_nearest() {
     ran.says(&["no server is called `trackr`", "did you mean `tracker`?"]);
     let ran = mcpx.run(&["call", "demo.create_isue", "title=x"]);
     assert_eq!(ran.code, 2, "{ran}");
-    ran.says(&["has no tool `create_isue`", "did you mean `demo.create_issue`"]);
+    ran.says(&[
+        "has no tool `create_isue`",
+        "did you mean `demo.create_issue`",
+    ]);
     let ran = mcpx.run(&["types", "demo.ecko"]);
     assert_eq!(ran.code, 2, "{ran}");
     ran.says(&["`demo.echo`"]);
@@ -32,10 +35,17 @@ fn wrong_json_is_told_with_its_place() {
     let mcpx = Mcpx::new();
     let ran = mcpx.run(&["--demo", "call", "demo.echo", r#"{"message":"hi" "x":1}"#]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran}");
-    ran.says(&["expected `,` or `}` at line 1, column 17", r#"`{"message":"hi" ⟨here⟩"x":1}`"#, "hint: "]);
+    ran.says(&[
+        "expected `,` or `}` at line 1, column 17",
+        r#"`{"message":"hi" ⟨here⟩"x":1}`"#,
+        "hint: ",
+    ]);
     let (code, document) = mcpx.json(&["--demo", "call", "demo.echo", "{'a':1}"]);
     assert_eq!(code, 2);
-    assert_eq!((&document["line"], &document["column"]), (&json!(1), &json!(2)));
+    assert_eq!(
+        (&document["line"], &document["column"]),
+        (&json!(1), &json!(2))
+    );
     // No daemon was needed to say so.
     assert_eq!(mcpx.daemons(), Vec::<u64>::new());
 }
@@ -53,22 +63,41 @@ fn a_server_that_cannot_start_is_told_with_its_command_and_its_last_words() {
     let ran = mcpx.run(&["call", "dying.x"]);
     assert_eq!(ran.code, 1, "{ran}");
     ran.says(&["sh -c", "the database is locked"]);
-    assert_eq!(mcpx.ok(&["call", "fine.echo", "message=still"]).stdout, "still\n");
+    assert_eq!(
+        mcpx.ok(&["call", "fine.echo", "message=still"]).stdout,
+        "still\n"
+    );
     let ran = mcpx.ok(&["ls"]);
-    assert!(ran.stdout.lines().any(|line| line.starts_with("dying") && line.contains("error")), "{ran}");
+    assert!(
+        ran.stdout
+            .lines()
+            .any(|line| line.starts_with("dying") && line.contains("error")),
+        "{ran}"
+    );
     ran.says(&["dying: "]);
     let ran = mcpx.run(&["doctor"]);
     assert_eq!(ran.code, 1, "{ran}");
-    assert!(ran.stdout.contains("`no-such-program-here` is not on PATH"), "{ran}");
+    assert!(
+        ran.stdout.contains("`no-such-program-here` is not on PATH"),
+        "{ran}"
+    );
 }
 
 #[test]
 fn two_servers_on_one_namespace_are_told_with_both_files() {
     let mcpx = Mcpx::with(&json!({"mcpServers": {"my-server": demo()}}));
-    mcpx.home.write(".mcpx.json", json!({"mcpServers": {"my.server": demo()}}).to_string());
+    mcpx.home.write(
+        ".mcpx.json",
+        json!({"mcpServers": {"my.server": demo()}}).to_string(),
+    );
     let ran = mcpx.run(&["ls"]);
     assert_eq!(ran.code, 2, "{ran}");
-    ran.says(&["my-server", "my.server", "[home]/.mcpx.json", "[home]/.config/mcpx/config.json"]);
+    ran.says(&[
+        "my-server",
+        "my.server",
+        "[home]/.mcpx.json",
+        "[home]/.config/mcpx/config.json",
+    ]);
 }
 
 #[test]
@@ -76,13 +105,15 @@ fn a_broken_file_is_told_with_its_line_and_a_running_daemon_goes_on() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     let path = ".config/mcpx/config.json";
     let good = mcpx.home.read(path);
-    mcpx.home.write(path, "{\n  \"mcpServers\": {\n    oops\n  }\n}");
+    mcpx.home
+        .write(path, "{\n  \"mcpServers\": {\n    oops\n  }\n}");
     let ran = mcpx.run(&["call", "demo.echo", "message=x"]);
     assert_eq!(ran.code, 2, "{ran}");
     ran.says(&["config.json:3"]);
     mcpx.home.write(path, &good);
     assert_eq!(mcpx.ok(&["call", "demo.echo", "message=a"]).stdout, "a\n");
-    mcpx.home.write(path, "{\n  \"mcpServers\": {\n    oops\n  }\n}");
+    mcpx.home
+        .write(path, "{\n  \"mcpServers\": {\n    oops\n  }\n}");
     let ran = mcpx.ok(&["call", "demo.echo", "message=b"]);
     assert_eq!(ran.stdout, "b\n");
     ran.says(&["config.json:3", "goes on with what it read before"]);
@@ -122,7 +153,12 @@ fn json_is_one_document_in_every_failure() {
     ] {
         let (code, document) = mcpx.json(args);
         assert_eq!(code, expect, "{args:?}: {document}");
-        assert!(document["error"].as_str().is_some_and(|text| !text.is_empty()), "{args:?}: {document}");
+        assert!(
+            document["error"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty()),
+            "{args:?}: {document}"
+        );
         // The same word behind the command.
         let behind = mcpx.run(&[args, &["--json"]].concat());
         assert_eq!(behind.code, expect, "{args:?}\n{behind}");
@@ -136,7 +172,17 @@ fn json_is_one_document_in_every_failure() {
 #[test]
 fn help_and_version_are_documents_too() {
     let mcpx = Mcpx::new();
-    assert!(mcpx.json(&["--help"]).1["help"].as_str().unwrap().contains("mcpx"));
-    assert!(mcpx.json(&["call", "--help"]).1["help"].as_str().unwrap().contains("key=value"));
+    assert!(
+        mcpx.json(&["--help"]).1["help"]
+            .as_str()
+            .unwrap()
+            .contains("mcpx")
+    );
+    assert!(
+        mcpx.json(&["call", "--help"]).1["help"]
+            .as_str()
+            .unwrap()
+            .contains("key=value")
+    );
     assert!(mcpx.json(&["--version"]).1["version"].is_string());
 }

@@ -30,7 +30,13 @@ fn arguments_are_read_by_the_schema_from_files_and_from_stdin() {
     assert_eq!(ran.stdout, "piped\n", "{ran}");
     let ran = mcpx.run_with(&["call", "demo.echo", "message=@-"], Some("piped text"));
     assert_eq!(ran.stdout, "piped text\n", "{ran}");
-    let ran = mcpx.ok(&["call", "demo.create_issue", "title=1", "labels=bug", "labels=2"]);
+    let ran = mcpx.ok(&[
+        "call",
+        "demo.create_issue",
+        "title=1",
+        "labels=bug",
+        "labels=2",
+    ]);
     assert!(ran.stdout.contains(r#""labels":["bug","2"]"#), "{ran}");
 }
 
@@ -92,7 +98,13 @@ fn a_big_result_is_put_aside_read_in_pieces_and_had_whole() {
     ran.says(&["big.txt: "]);
     assert!(mcpx.work.read("big.txt").len() >= 300_000);
     // A setting of the call travels with it.
-    let ran = mcpx.ok(&["call", "demo.big", "bytes=300000", "--results-inline-max-bytes", "1MB"]);
+    let ran = mcpx.ok(&[
+        "call",
+        "demo.big",
+        "bytes=300000",
+        "--results-inline-max-bytes",
+        "1MB",
+    ]);
     assert!(ran.stdout.len() >= 300_000, "{}", ran.stderr);
 }
 
@@ -111,11 +123,21 @@ fn a_batch_goes_on_or_stops_as_it_was_told() {
     let ran = mcpx.run(&["batch", "-c", &calls, "--no-stop-on-error"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("three"), "{ran}");
-    mcpx.work.write("calls.json", r#"[{"tool":"demo.echo","args":{"message":"file"}}]"#);
-    for args in [["batch", "calls.json"], ["batch", "@calls.json"], ["batch", "--file=calls.json"]] {
+    mcpx.work.write(
+        "calls.json",
+        r#"[{"tool":"demo.echo","args":{"message":"file"}}]"#,
+    );
+    for args in [
+        ["batch", "calls.json"],
+        ["batch", "@calls.json"],
+        ["batch", "--file=calls.json"],
+    ] {
         assert!(mcpx.ok(&args).stdout.contains("file"));
     }
-    let ran = mcpx.run_with(&["batch", "-", "--parallel"], Some(r#"{"tool":"demo.echo","args":{"message":"piped"}}"#));
+    let ran = mcpx.run_with(
+        &["batch", "-", "--parallel"],
+        Some(r#"{"tool":"demo.echo","args":{"message":"piped"}}"#),
+    );
     assert!(ran.stdout.contains("piped"), "{ran}");
 }
 
@@ -141,30 +163,46 @@ fn a_call_has_a_time_limit_and_can_be_a_task() {
 fn ctrl_c_ends_a_call_that_waits() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     mcpx.ok(&["call", "demo.echo", "message=warm"]);
-    let child = mcpx.command(&["--json", "call", "demo.slow", "ms=60000"]).spawn().unwrap();
-    testkit::wait_until("the call at the server", std::time::Duration::from_secs(20), || {
-        mcpx.ok(&["--json", "status"]).json()["servers"][0]["instances"][0]["holders"] == 1
-    });
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let child = mcpx
+        .command(&["--json", "call", "demo.slow", "ms=60000"])
+        .spawn()
+        .unwrap();
+    testkit::wait_until(
+        "the call at the server",
+        std::time::Duration::from_secs(20),
+        || mcpx.ok(&["--json", "status"]).json()["servers"][0]["instances"][0]["holders"] == 1,
+    );
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(killed.unwrap().success());
     let ran = mcpx.ran(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 130, "{ran}");
     assert_eq!(ran.json()["error"], "interrupted");
-    testkit::wait_until("the instance to be free", std::time::Duration::from_secs(20), || {
-        mcpx.ok(&["--json", "status"]).json()["servers"][0]["instances"][0]["holders"] == 0
-    });
+    testkit::wait_until(
+        "the instance to be free",
+        std::time::Duration::from_secs(20),
+        || mcpx.ok(&["--json", "status"]).json()["servers"][0]["instances"][0]["holders"] == 0,
+    );
 }
 
 #[test]
 fn resources_prompts_and_completions_are_reached() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     assert!(mcpx.ok(&["resources"]).stdout.contains("demo://readme"));
-    assert!(mcpx.ok(&["resources", "read", "demo/demo://readme"]).stdout.contains("issue"));
+    assert!(
+        mcpx.ok(&["resources", "read", "demo/demo://readme"])
+            .stdout
+            .contains("issue")
+    );
     assert!(mcpx.ok(&["prompts"]).stdout.contains("demo.triage"));
     let ran = mcpx.ok(&["prompts", "get", "demo.triage", "repo=acme/web"]);
     assert!(ran.stdout.contains("acme/web"), "{ran}");
     let ran = mcpx.ok(&["complete", "demo.triage", "repo=a"]);
-    assert!(ran.stdout.lines().all(|line| line.starts_with('a')) && !ran.stdout.is_empty(), "{ran}");
+    assert!(
+        ran.stdout.lines().all(|line| line.starts_with('a')) && !ran.stdout.is_empty(),
+        "{ran}"
+    );
     let ran = mcpx.ok(&["tool", "mcpx_search", "q=issue"]);
     assert!(ran.stdout.contains("create_issue"), "{ran}");
 }

@@ -12,16 +12,26 @@ fn ten_commands_at_once_start_one_daemon() {
     let all: Vec<Child> = (0..10)
         .map(|n| {
             let message = format!("message={n}");
-            mcpx.command(&["call", "demo.echo", &message]).spawn().unwrap()
+            mcpx.command(&["call", "demo.echo", &message])
+                .spawn()
+                .unwrap()
         })
         .collect();
     for (n, child) in all.into_iter().enumerate() {
         let ran = mcpx.ran(child.wait_with_output().unwrap());
-        assert_eq!((ran.code, ran.stdout.as_str()), (0, format!("{n}\n").as_str()), "{ran}");
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (0, format!("{n}\n").as_str()),
+            "{ran}"
+        );
     }
     assert_eq!(mcpx.daemons().len(), 1);
     let status = mcpx.json(&["status"]).1;
-    assert_eq!(status["servers"][0]["instances"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(
+        status["servers"][0]["instances"].as_array().unwrap().len(),
+        1,
+        "{status}"
+    );
 }
 
 #[test]
@@ -30,7 +40,8 @@ fn stop_waits_until_the_daemon_is_gone_and_says_what_ended() {
     mcpx.ok(&["stop"]).says(&["no daemon runs"]);
     mcpx.ok(&["call", "demo.echo", "message=x"]);
     let pid = mcpx.daemons()[0];
-    mcpx.ok(&["stop"]).says(&["ended the daemon of [home]/.config/mcpx/config.json"]);
+    mcpx.ok(&["stop"])
+        .says(&["ended the daemon of [home]/.config/mcpx/config.json"]);
     // Ended; whether somebody waited for it is not ours to say.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
@@ -49,7 +60,9 @@ fn a_killed_daemon_is_no_error_for_the_next_command() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     mcpx.ok(&["call", "demo.echo", "message=x"]);
     let pid = mcpx.daemons()[0];
-    let killed = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    let killed = std::process::Command::new("kill")
+        .args(["-KILL", &pid.to_string()])
+        .status();
     assert!(killed.unwrap().success());
     let ran = mcpx.ok(&["call", "demo.echo", "message=again"]);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("again\n", ""));
@@ -77,7 +90,10 @@ fn a_named_daemon_is_used_with_its_token_and_never_replaced() {
     let token = document["token"].as_str().unwrap().to_owned();
     // Of this machine: the token is in the record.
     let named = format!("--daemon-endpoint={endpoint}");
-    assert_eq!(mcpx.ok(&[&named, "call", "demo.echo", "message=x"]).stdout, "x\n");
+    assert_eq!(
+        mcpx.ok(&[&named, "call", "demo.echo", "message=x"]).stdout,
+        "x\n"
+    );
     // Of another state folder: it is in the environment.
     let other = Mcpx::new();
     let ran = other.run(&[&named, "health"]);
@@ -107,7 +123,11 @@ fn flags_of_the_daemon_reach_the_daemon_that_a_command_starts() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     mcpx.ok(&["health", "--pool-max", "7"]);
     let (_, setting) = mcpx.json(&["settings", "get", "pool.max"]);
-    assert_eq!(setting["value"].to_string().trim_matches('"'), "7", "{setting}");
+    assert_eq!(
+        setting["value"].to_string().trim_matches('"'),
+        "7",
+        "{setting}"
+    );
 }
 
 #[test]
@@ -118,9 +138,15 @@ fn serve_is_an_mcp_server_over_stdio() {
         json!({"jsonrpc":"2.0","method":"notifications/initialized"}),
         json!({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mcpx_call","arguments":{"tool":"demo.echo","args":{"message":"through"}}}}),
     ];
-    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let input: String = messages
+        .iter()
+        .map(|message| format!("{message}\n"))
+        .collect();
     let ran = mcpx.run_with(&["serve"], Some(&input));
     assert_eq!(ran.code, 0, "{ran}");
     assert!(ran.stdout.contains("through"), "{ran}");
-    assert!(ran.stdout.lines().all(|line| line.starts_with('{')), "{ran}");
+    assert!(
+        ran.stdout.lines().all(|line| line.starts_with('{')),
+        "{ran}"
+    );
 }

@@ -9,6 +9,9 @@ use std::process::Command;
 
 use crate::harness::{Mcpx, PROGRAM};
 
+/// Stands between what two commands print.
+const MARK: &str = "<<<next>>>";
+
 struct Step {
     line: usize,
     command: String,
@@ -20,7 +23,12 @@ fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("hub-"))
+        .filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("hub-")
+        })
         .collect();
     pages.sort();
     pages
@@ -97,31 +105,39 @@ fn the_pages_of_the_guide_run_as_printed() {
         let mcpx = Mcpx::new();
         let folder = Path::new(PROGRAM).parent().unwrap().display().to_string();
         let path = std::env::var("PATH").unwrap_or_default();
-        for step in steps(&text) {
-            let mut command = Command::new("bash");
-            command
-                .arg("-c")
-                .arg(format!("exec 2>&1\n{}", step.command))
-                .current_dir(mcpx.work.path())
-                .env_clear()
-                .env("PATH", format!("{folder}:{path}"))
-                .env("HOME", mcpx.home.path())
-                .env("LANG", "C.UTF-8")
-                .env("TZ", "UTC")
-                .stdin(std::process::Stdio::null());
-            let output = command.output().unwrap();
-            let printed = mcpx.filtered(&String::from_utf8_lossy(&output.stdout));
-            let printed = printed.replace("[home]", "~").replace("[work]", "…");
+        let steps = steps(&text);
+        // One shell for the whole page, so that its variables live on.
+        let mut script = "exec 2>&1\n".to_owned();
+        for step in &steps {
+            script.push_str(&format!("{}\nprintf '{MARK}'\n", step.command));
+        }
+        let output = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(mcpx.work.path())
+            .env_clear()
+            .env("PATH", format!("{folder}:{path}"))
+            .env("HOME", mcpx.home.path())
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        let printed = mcpx.filtered(&String::from_utf8_lossy(&output.stdout));
+        let printed = printed
+            .replace("[home]", "~")
+            .replace("[work]", "…")
+            .replace("[mcpx]", "…/mcpx");
+        let mut pieces = printed.split(MARK);
+        for step in &steps {
+            let printed = pieces.next().unwrap_or("(the shell ended before)");
             let lines: Vec<&str> = printed.lines().collect();
-            let expected: Vec<String> = step.expected.clone();
-            if !are_like(&expected, &lines) {
+            if !are_like(&step.expected, &lines) {
                 wrong.push_str(&format!(
-                    "{}:{}: $ {}\n--- the page\n{}\n--- the program\n{}\n\n",
+                    "{}:{}: $ {}\n--- the page\n{}\n--- the program\n{printed}\n\n",
                     page.file_name().unwrap().display(),
                     step.line,
                     step.command,
-                    expected.join("\n"),
-                    printed
+                    step.expected.join("\n"),
                 ));
             }
         }

@@ -42,14 +42,17 @@ impl Mcpx {
     /// With this configuration as the person's own, which needs no trust.
     pub(crate) fn with(config: &Value) -> Self {
         let mcpx = Self::new();
-        mcpx.home.write(".config/mcpx/config.json", config.to_string());
+        mcpx.home
+            .write(".config/mcpx/config.json", config.to_string());
         mcpx
     }
 
     /// With servers of these names, each the demo server.
     pub(crate) fn with_demos(names: &[&str]) -> Self {
-        let servers: serde_json::Map<String, Value> =
-            names.iter().map(|name| ((*name).to_owned(), demo())).collect();
+        let servers: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|name| ((*name).to_owned(), demo()))
+            .collect();
         Self::with(&json!({"mcpServers": servers}))
     }
 
@@ -168,6 +171,10 @@ impl Ran {
 
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+        write!(
+            f,
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            self.code, self.stdout, self.stderr
+        )
     }
 }

@@ -7,8 +7,20 @@ use crate::harness::{Mcpx, PROGRAM};
 #[test]
 fn a_server_is_added_used_and_removed() {
     let mcpx = Mcpx::new();
-    mcpx.work.write(".mcpx.json", "{\n  // mine\n  \"mcpServers\": {}\n}\n");
-    mcpx.ok(&["servers", "add", "mine", "--scope", "project", "--env", "A=b", "--", PROGRAM, "demo-server"]);
+    mcpx.work
+        .write(".mcpx.json", "{\n  // mine\n  \"mcpServers\": {}\n}\n");
+    mcpx.ok(&[
+        "servers",
+        "add",
+        "mine",
+        "--scope",
+        "project",
+        "--env",
+        "A=b",
+        "--",
+        PROGRAM,
+        "demo-server",
+    ]);
     let text = mcpx.work.read(".mcpx.json");
     assert!(text.contains("// mine") && text.contains("\"A\""), "{text}");
     // What the person wrote through the hub is accepted with that.
@@ -29,7 +41,10 @@ fn an_import_shows_its_plan_first_and_writes_when_told() {
         json!({"mcpServers": {"demo": {"command": PROGRAM, "args": ["demo-server"]}, "web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer secret-value"}}}}).to_string(),
     );
     let ran = mcpx.ok(&["servers", "import", "--from", "cursor"]);
-    assert!(ran.stdout.contains("add     demo") && ran.stdout.contains("[home]/.cursor/mcp.json"), "{ran}");
+    assert!(
+        ran.stdout.contains("add     demo") && ran.stdout.contains("[home]/.cursor/mcp.json"),
+        "{ran}"
+    );
     assert!(!ran.stdout.contains("secret-value"), "{ran}");
     ran.says(&["--write"]);
     let target = mcpx.home.path().join(".config/mcpx/config.json");
@@ -39,7 +54,8 @@ fn an_import_shows_its_plan_first_and_writes_when_told() {
     assert_eq!(mcpx.ok(&["call", "demo.echo", "message=x"]).stdout, "x\n");
     let (_, again) = mcpx.json(&["servers", "import", "--from", "all", "--write"]);
     assert_eq!(again["written"], false, "{again}");
-    mcpx.ok(&["servers", "import", "--from", "windsurf"]).says(&["no server list of windsurf"]);
+    mcpx.ok(&["servers", "import", "--from", "windsurf"])
+        .says(&["no server list of windsurf"]);
 }
 
 #[test]
@@ -48,12 +64,29 @@ fn settings_are_read_set_and_taken_back() {
     let (_, before) = mcpx.json(&["settings", "get", "logging.level"]);
     assert_eq!(before["value"], "info", "{before}");
     mcpx.ok(&["settings", "set", "logging.level", "debug"]);
-    assert_eq!(mcpx.json(&["settings", "get", "logging.level"]).1["value"], "debug");
+    assert_eq!(
+        mcpx.json(&["settings", "get", "logging.level"]).1["value"],
+        "debug"
+    );
     mcpx.ok(&["settings", "unset", "logging.level"]);
-    assert_eq!(mcpx.json(&["settings", "get", "logging.level"]).1["value"], "info");
-    mcpx.ok(&["settings", "set", "pool.idleTimeout", "7m", "--persist", "user"]);
+    assert_eq!(
+        mcpx.json(&["settings", "get", "logging.level"]).1["value"],
+        "info"
+    );
+    mcpx.ok(&[
+        "settings",
+        "set",
+        "pool.idleTimeout",
+        "7m",
+        "--persist",
+        "user",
+    ]);
     assert!(mcpx.home.read(".config/mcpx/config.json").contains("7m"));
-    assert!(mcpx.ok(&["settings", "list", "--changed"]).stdout.contains("pool.idleTimeout"));
+    assert!(
+        mcpx.ok(&["settings", "list", "--changed"])
+            .stdout
+            .contains("pool.idleTimeout")
+    );
     let ran = mcpx.run(&["settings", "set", "pool.max", "lots"]);
     assert_ne!(ran.code, 0, "{ran}");
     ran.says(&["lots"]);
@@ -76,10 +109,21 @@ fn a_first_file_is_written_once() {
 
 #[test]
 fn the_configuration_is_shown_without_secrets() {
-    let mcpx = Mcpx::with(&json!({"mcpServers": {"x": {"command": "true", "env": {"API_TOKEN": "very-secret"}}}, "pool": {"max": 3}}));
+    let mcpx = Mcpx::with(
+        &json!({"mcpServers": {"x": {"command": "true", "env": {"API_TOKEN": "very-secret"}}}, "pool": {"max": 3}}),
+    );
     let ran = mcpx.ok(&["config"]);
-    assert!(ran.stdout.contains("API_TOKEN") && !ran.stdout.contains("very-secret"), "{ran}");
+    assert!(
+        ran.stdout.contains("API_TOKEN") && !ran.stdout.contains("very-secret"),
+        "{ran}"
+    );
     let ran = mcpx.ok(&["config", "--sources"]);
-    assert!(ran.stdout.contains("pool.max = 3") && ran.stdout.contains("config.json:1"), "{ran}");
-    assert_eq!(mcpx.ok(&["config", "--path"]).stdout, "[home]/.config/mcpx/config.json\n");
+    assert!(
+        ran.stdout.contains("pool.max = 3") && ran.stdout.contains("config.json:1"),
+        "{ran}"
+    );
+    assert_eq!(
+        mcpx.ok(&["config", "--path"]).stdout,
+        "[home]/.config/mcpx/config.json\n"
+    );
 }

@@ -66,7 +66,10 @@ pub(crate) fn read(words: &[String]) -> Result<Arguments, Failure> {
 /// Whether a word stands for the whole object.
 fn is_whole(word: &str) -> bool {
     let begins = word.trim_start();
-    word == "-" || begins.starts_with(['{', '[', '"']) || begins.starts_with('@') || !word.contains('=')
+    word == "-"
+        || begins.starts_with(['{', '[', '"'])
+        || begins.starts_with('@')
+        || !word.contains('=')
 }
 
 /// A JSON object, with the place of what is wrong.
@@ -79,7 +82,9 @@ pub(crate) fn object(text: &str) -> Result<Object, Failure> {
         ))
         .hint("such as '{\"message\":\"hi\"}', or message=hi"));
     }
-    let object = raw.object().map_err(|error| Failure::usage(error.to_string()))?;
+    let object = raw
+        .object()
+        .map_err(|error| Failure::usage(error.to_string()))?;
     if let Some(name) = object.duplicate() {
         return Err(Failure::usage(format!(
             "the arguments have `{}` twice",
@@ -103,8 +108,14 @@ pub(crate) fn json(text: &str, what: &str) -> Result<Raw, Failure> {
             "{what} are no JSON: {why} at line {line}, column {column}, here: {}",
             place(text, line, column)
         ));
-        failure.error.data.set("line", i64::try_from(line).unwrap_or(0));
-        failure.error.data.set("column", i64::try_from(column).unwrap_or(0));
+        failure
+            .error
+            .data
+            .set("line", i64::try_from(line).unwrap_or(0));
+        failure
+            .error
+            .data
+            .set("column", i64::try_from(column).unwrap_or(0));
         return Err(failure.hint(
             "expected a JSON object such as '{\"message\":\"hi\"}', in single quotes for the shell; or `key=value` pairs",
         ));
@@ -227,7 +238,9 @@ impl Schema {
         }
         match schema.get("type") {
             Some(raw) if raw.kind() == Kind::String => allowed.types.extend(raw.string()),
-            Some(raw) => allowed.types.extend(raw.read::<Vec<String>>().unwrap_or_default()),
+            Some(raw) => allowed
+                .types
+                .extend(raw.read::<Vec<String>>().unwrap_or_default()),
             None => {}
         }
         if let Some(items) = schema.object("items") {
@@ -262,7 +275,7 @@ impl Schema {
 struct Allowed {
     types: Vec<String>,
     words: Vec<Raw>,
-    items: Option<Box<Allowed>>,
+    items: Option<Box<Self>>,
 }
 
 impl Allowed {
@@ -281,9 +294,7 @@ impl Allowed {
             return json.unwrap_or_else(|| Raw::from(text));
         }
         let fits = |raw: &Raw| match raw.kind() {
-            Kind::Number => {
-                self.has("number") || (self.has("integer") && raw.integer().is_some())
-            }
+            Kind::Number => self.has("number") || (self.has("integer") && raw.integer().is_some()),
             Kind::Boolean => self.has("boolean"),
             Kind::Null => self.has("null"),
             Kind::Array => self.has("array"),
@@ -293,9 +304,7 @@ impl Allowed {
         match json {
             Some(raw) if fits(&raw) => raw,
             // One of a list.
-            _ if self.has("array") && !self.has("string") => {
-                Raw::of(&[self.item(text)])
-            }
+            _ if self.has("array") && !self.has("string") => Raw::of(&[self.item(text)]),
             _ if self.has("string") => Raw::from(text),
             // It fits nothing; the server says so better than we could.
             Some(raw) => raw,
@@ -312,14 +321,15 @@ impl Allowed {
 }
 
 fn is_spelled(word: &Raw, text: &str) -> bool {
-    word.string().map_or_else(|| word.as_str() == text, |word| word == text)
+    word.string()
+        .map_or_else(|| word.as_str() == text, |word| word == text)
 }
 
 /// The pairs as one object. A key that is there several times is a list, where the schema does not say otherwise.
 ///
 /// # Errors
 /// When a key is there twice and the schema takes one value.
-pub(crate) fn by_schema(pairs: Vec<Pair>, schema: &Schema) -> Result<Object, Failure> {
+pub(crate) fn by_schema(pairs: &[Pair], schema: &Schema) -> Result<Object, Failure> {
     let mut object = Object::new();
     let mut at = 0;
     while let Some(pair) = pairs.get(at) {
@@ -328,7 +338,10 @@ pub(crate) fn by_schema(pairs: Vec<Pair>, schema: &Schema) -> Result<Object, Fai
             continue;
         }
         let allowed = schema.allowed(&pair.name);
-        let same: Vec<&Pair> = pairs.iter().filter(|other| other.name == pair.name).collect();
+        let same: Vec<&Pair> = pairs
+            .iter()
+            .filter(|other| other.name == pair.name)
+            .collect();
         let one = |pair: &Pair, read: &dyn Fn(&str) -> Raw| match &pair.value {
             Typed::Text(text) => read(text),
             Typed::Whole(text) => Raw::from(text.as_str()),

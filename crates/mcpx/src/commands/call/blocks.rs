@@ -17,7 +17,10 @@ pub(super) fn shown(result: &CallResult, is_terminal: bool) -> String {
         match content.as_ref().map(|content| &content.block) {
             Ok(Block::Text(words)) => push(&mut text, words),
             Ok(block) => push(&mut described, &line(block)),
-            Err(error) => push(&mut described, &format!("[a block that cannot be read: {error}; `--raw` shows it]")),
+            Err(error) => push(
+                &mut described,
+                &format!("[a block that cannot be read: {error}; `--raw` shows it]"),
+            ),
         }
     }
     if let Some(structured) = &result.structured {
@@ -40,19 +43,32 @@ fn push(text: &mut String, more: &str) {
 
 /// A block that is no text, in a line; the text of a resource whole.
 fn line(block: &Block) -> String {
-    let typed = |kind: Option<&String>| {
-        kind.map_or("unknown type".to_owned(), |kind| one_line(kind, 80))
-    };
+    let typed =
+        |kind: Option<&String>| kind.map_or("unknown type".to_owned(), |kind| one_line(kind, 80));
     match block {
         Block::Text(text) => text.clone(),
         Block::Image { media_type, bytes } => {
-            format!("[image, {}, {} bytes]", one_line(media_type, 80), bytes.len())
+            format!(
+                "[image, {}, {} bytes]",
+                one_line(media_type, 80),
+                bytes.len()
+            )
         }
         Block::Audio { media_type, bytes } => {
-            format!("[sound, {}, {} bytes]", one_line(media_type, 80), bytes.len())
+            format!(
+                "[sound, {}, {} bytes]",
+                one_line(media_type, 80),
+                bytes.len()
+            )
         }
-        Block::Link { uri, name, media_type } => {
-            let name = name.as_deref().map(|name| format!("{}, ", one_line(name, 80)));
+        Block::Link {
+            uri,
+            name,
+            media_type,
+        } => {
+            let name = name
+                .as_deref()
+                .map(|name| format!("{}, ", one_line(name, 80)));
             format!(
                 "[link, {}{}, {}]",
                 name.unwrap_or_default(),
@@ -60,14 +76,23 @@ fn line(block: &Block) -> String {
                 typed(media_type.as_ref())
             )
         }
-        Block::ResourceText { uri, text, .. } => format!("[resource, {}]\n{text}", one_line(uri, 400)),
-        Block::ResourceBytes { uri, media_type, bytes } => format!(
+        Block::ResourceText { uri, text, .. } => {
+            format!("[resource, {}]\n{text}", one_line(uri, 400))
+        }
+        Block::ResourceBytes {
+            uri,
+            media_type,
+            bytes,
+        } => format!(
             "[resource, {}, {}, {} bytes]",
             one_line(uri, 400),
             typed(media_type.as_ref()),
             bytes.len()
         ),
-        Block::Unknown { kind } => format!("[a block of the type `{}`; `--raw` shows it]", one_line(kind, 80)),
+        Block::Unknown { kind } => format!(
+            "[a block of the type `{}`; `--raw` shows it]",
+            one_line(kind, 80)
+        ),
     }
 }
 
@@ -81,9 +106,12 @@ pub(super) fn write(result: &CallResult, path: &Path) -> Result<Vec<String>, Fai
             Block::Image { media_type, bytes } | Block::Audio { media_type, bytes } => {
                 Some((bytes.as_slice(), media_type.as_str()))
             }
-            Block::ResourceBytes { media_type, bytes, .. } => {
-                Some((bytes.as_slice(), media_type.as_deref().unwrap_or("application/octet-stream")))
-            }
+            Block::ResourceBytes {
+                media_type, bytes, ..
+            } => Some((
+                bytes.as_slice(),
+                media_type.as_deref().unwrap_or("application/octet-stream"),
+            )),
             _ => None,
         })
         .collect();
@@ -112,7 +140,9 @@ fn numbered(path: &Path, at: usize) -> PathBuf {
         return path.to_owned();
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
+    let ending = path
+        .extension()
+        .map(|ending| format!(".{}", ending.to_string_lossy()));
     path.with_file_name(format!("{stem}-{}{}", at + 1, ending.unwrap_or_default()))
 }
 
@@ -133,7 +163,9 @@ mod tests {
             shown(&result(IMAGE), false),
             "here\n[image, image/png, 3 bytes]\n[image, image/gif, 1 bytes]\n[a block of the type `future`; `--raw` shows it]"
         );
-        let structured = result(r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#);
+        let structured = result(
+            r#"{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1}}"#,
+        );
         assert_eq!(shown(&structured, false), r#"{"a":1}"#);
         assert_eq!(shown(&structured, true), "{\n  \"a\": 1\n}");
     }
@@ -146,7 +178,11 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!(std::fs::read(&path).unwrap(), [0, 1, 2]);
         assert_eq!(std::fs::read(home.path().join("shot-2.png")).unwrap(), [0]);
-        write(&result(r#"{"content":[{"type":"text","text":"t"}]}"#), &path).unwrap();
+        write(
+            &result(r#"{"content":[{"type":"text","text":"t"}]}"#),
+            &path,
+        )
+        .unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"t");
     }
 }

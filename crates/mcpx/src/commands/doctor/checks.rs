@@ -36,8 +36,9 @@ pub(super) fn program(told: &Told) -> Check {
 pub(super) fn git(told: &Told) -> Check {
     match find_program("git", folders_of_path(told)) {
         Some(path) => Check::new("git", Grade::Fine, path.display().to_string()),
-        None => Check::new("git", Grade::Look, "not on PATH")
-            .remedy("only unusual layouts of repositories need it, for the scopes `repo` and `worktree`"),
+        None => Check::new("git", Grade::Look, "not on PATH").remedy(
+            "only unusual layouts of repositories need it, for the scopes `repo` and `worktree`",
+        ),
     }
 }
 
@@ -77,31 +78,51 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
         );
     }
     if found.is_empty() {
-        found.push(Check::new("settings", Grade::Fine, "none contradicts another"));
+        found.push(Check::new(
+            "settings",
+            Grade::Fine,
+            "none contradicts another",
+        ));
     }
     found
 }
 
 /// The files.
 pub(super) fn configuration(config: &Config) -> Check {
-    let files: Vec<String> = config.files.iter().map(|file| file.display().to_string()).collect();
+    let files: Vec<String> = config
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
     if files.is_empty() && config.servers.is_empty() {
         return Check::new("configuration", Grade::Look, "no file was found").remedy(
             "`mcpx init` writes one, `mcpx servers import --from all` takes the lists of other hosts",
         );
     }
-    let mut lines = vec![format!("{} servers, from {}", config.servers.len(), match files.as_slice() {
-        [] => "this program".to_owned(),
-        files => files.join(", "),
-    })];
+    let mut lines = vec![format!(
+        "{} servers, from {}",
+        config.servers.len(),
+        match files.as_slice() {
+            [] => "this program".to_owned(),
+            files => files.join(", "),
+        }
+    )];
     lines.extend(config.warnings.iter().map(ToString::to_string));
     lines.extend(config.unknown_keys.iter().map(ToString::to_string));
-    let grade = if lines.len() > 1 { Grade::Look } else { Grade::Fine };
+    let grade = if lines.len() > 1 {
+        Grade::Look
+    } else {
+        Grade::Fine
+    };
     let check = Check::new("configuration", grade, lines.join("\n"));
     if config.untrusted.is_empty() {
         check
     } else {
-        Check { grade: Grade::Look, ..check }.remedy(format!(
+        Check {
+            grade: Grade::Look,
+            ..check
+        }
+        .remedy(format!(
             "{} entries of this project wait for your word: `mcpx servers trust`",
             config.untrusted.len()
         ))
@@ -110,7 +131,11 @@ pub(super) fn configuration(config: &Config) -> Check {
 
 /// Each server: whether it can be used, and what its command is.
 pub(super) fn servers(told: &Told, config: &Config) -> Vec<Check> {
-    config.servers.values().map(|server| of_server(told, server)).collect()
+    config
+        .servers
+        .values()
+        .map(|server| of_server(told, server))
+        .collect()
 }
 
 fn of_server(told: &Told, server: &Server) -> Check {
@@ -132,13 +157,23 @@ fn of_server(told: &Told, server: &Server) -> Check {
     }
     match &server.reach {
         Reach::Http { url, .. } => Check::new(what, Grade::Fine, one_line(url, 400)),
-        Reach::Alias { of } => Check::new(what, Grade::Fine, format!("another view of `{}`", one_line(of, 80))),
-        Reach::Stdio { command, env, cwd, .. } => {
+        Reach::Alias { of } => Check::new(
+            what,
+            Grade::Fine,
+            format!("another view of `{}`", one_line(of, 80)),
+        ),
+        Reach::Stdio {
+            command, env, cwd, ..
+        } => {
             if let Some(cwd) = cwd
                 && !cwd.is_dir()
             {
-                return Check::new(what, Grade::Broken, format!("its folder `{}` is not there", cwd.display()))
-                    .remedy("mend `cwd` of the server");
+                return Check::new(
+                    what,
+                    Grade::Broken,
+                    format!("its folder `{}` is not there", cwd.display()),
+                )
+                .remedy("mend `cwd` of the server");
             }
             let path = env.get("PATH").map(String::as_str);
             match resolved(told, command, path, cwd.as_deref()) {
@@ -189,8 +224,12 @@ pub(super) fn folders(told: &Told, config: &Config) -> Vec<Check> {
     let log = config.settings.text(key::LOGGING_DIR);
     if !log.is_empty() && !Path::new(log).is_dir() {
         all.push(
-            Check::new("log", Grade::Broken, format!("the folder `{}` is not there", one_line(log, 400)))
-                .remedy("make it, or unset `logging.dir`"),
+            Check::new(
+                "log",
+                Grade::Broken,
+                format!("the folder `{}` is not there", one_line(log, 400)),
+            )
+            .remedy("make it, or unset `logging.dir`"),
         );
     }
     all
@@ -203,8 +242,7 @@ pub(super) async fn daemon(told: &Told, config: &Config, printer: Printer) -> Ch
         Ok(hub) => hub,
         Err(failure) => return broken(failure.error.message),
     };
-    let record = hub.record().cloned();
-    let answer = match hub.ask_running(Op::Health, &Object::new()).await {
+    let answer = match hub.ask_running(Op::Status, &Object::new()).await {
         Ok(answer) => answer,
         Err(failure) => {
             return broken(failure.error.message)
@@ -219,23 +257,34 @@ pub(super) async fn daemon(told: &Told, config: &Config, printer: Printer) -> Ch
         };
         return Check::new("daemon", Grade::Fine, found);
     };
-    let health: mcpx_api::reply::Health = match answer.read() {
-        Ok(health) => health,
+    let status: mcpx_api::reply::Status = match answer.read() {
+        Ok(status) => status,
         Err(error) => return broken(error.to_string()),
     };
     let check = Check::new(
         "daemon",
         Grade::Fine,
-        format!("version {}, process {}, up {} s", health.version, health.pid, health.uptime_sec),
+        format!(
+            "version {}, process {}, up {} s",
+            status.version, status.pid, status.uptime_sec
+        ),
     );
-    if health.version != VERSION {
-        return Check { grade: Grade::Look, ..check }
-            .remedy(format!("this command has version {VERSION}: `mcpx daemon restart`"));
+    if status.version != VERSION {
+        return Check {
+            grade: Grade::Look,
+            ..check
+        }
+        .remedy(format!(
+            "this command has version {VERSION}: `mcpx daemon restart`"
+        ));
     }
-    match record {
-        Some(record) if record.config_hash != config.hash => Check { grade: Grade::Look, ..check }
-            .remedy("its servers are not those that are configured now: `mcpx reload`"),
-        _ => check,
+    match status.config_error {
+        Some(error) => broken(format!(
+            "{}\nit goes on with an earlier configuration: {error}",
+            check.found
+        ))
+        .remedy("mend the file; it is taken up by itself"),
+        None => check,
     }
 }
 
@@ -250,8 +299,9 @@ pub(super) fn log(told: &Told) -> Check {
         Ok((index.path().display().to_string(), refreshed))
     });
     match looked {
-        Err(error) => Check::new("log", Grade::Broken, error.to_string())
-            .remedy("remove `logs/index.db` in the state folder; it is made anew from the files beside it"),
+        Err(error) => Check::new("log", Grade::Broken, error.to_string()).remedy(
+            "remove `logs/index.db` in the state folder; it is made anew from the files beside it",
+        ),
         Ok((path, refreshed)) if refreshed.skipped > 0 || refreshed.unreadable > 0 => Check::new(
             "log",
             Grade::Look,
@@ -260,8 +310,10 @@ pub(super) fn log(told: &Told) -> Check {
                 refreshed.skipped, refreshed.unreadable
             ),
         ),
-        Ok((path, refreshed)) => {
-            Check::new("log", Grade::Fine, format!("{path}, {} files", refreshed.files))
-        }
+        Ok((path, refreshed)) => Check::new(
+            "log",
+            Grade::Fine,
+            format!("{path}, {} files", refreshed.files),
+        ),
     }
 }

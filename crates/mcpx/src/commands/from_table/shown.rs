@@ -19,17 +19,15 @@ fn cell(object: &Object, name: &str) -> String {
 pub(super) fn search(desk: &Desk<'_>, found: &[Found]) -> Result<(), Failure> {
     if found.is_empty() {
         desk.printer.note("nothing found");
-        desk.printer
-            .note("hint: `mcpx ls` shows the servers; those that are unread are read by `mcpx refresh`");
+        desk.printer.note(
+            "hint: `mcpx ls` shows the servers; those that are unread are read by `mcpx refresh`",
+        );
         return Ok(());
     }
     let mut table = Table::new(["FUNCTION", "DESCRIPTION"]);
     for one in found {
         let description = one.description.as_deref().unwrap_or_default();
-        table.row([
-            one.function.clone(),
-            one_line(description, DESCRIPTION),
-        ]);
+        table.row([one.function.clone(), one_line(description, DESCRIPTION)]);
     }
     desk.printer.painted(&table.lines(desk.printer))
 }
@@ -78,17 +76,26 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let head = whole.without(&["servers"]);
     let mut text = crate::render::document(&Raw::from(head), desk.printer);
     let servers = members(whole.get("servers"));
-    let mut table = Table::new(["SERVER", "STATE", "TOOLS", "SHARING", "SCOPE", "MAX", "WAITING", "REACHED"]);
+    let mut table = Table::new([
+        "SERVER", "STATE", "TOOLS", "SHARING", "SCOPE", "MAX", "WAITING", "REACHED",
+    ]);
     for server in &servers {
-        let names = ["name", "state", "tools", "sharing", "scope", "max", "waiting", "reached"];
+        let names = [
+            "name", "state", "tools", "sharing", "scope", "max", "waiting", "reached",
+        ];
         table.row(names.map(|name| cell(server, name)));
     }
     if !table.is_empty() {
         text.push('\n');
         text.push_str(&table.lines(desk.printer));
     }
-    let mut table = Table::new(["INSTANCE", "PID", "HOLDERS", "CALLS", "UPTIME", "IDLE", "PROTOCOL", "KEY"]);
-    for instance in servers.iter().flat_map(|server| members(server.get("instances"))) {
+    let mut table = Table::new([
+        "INSTANCE", "PID", "HOLDERS", "CALLS", "UPTIME", "IDLE", "PROTOCOL", "KEY",
+    ]);
+    for instance in servers
+        .iter()
+        .flat_map(|server| members(server.get("instances")))
+    {
         let seconds = |name: &str| format!("{}s", cell(&instance, name));
         table.row([
             cell(&instance, "id"),
@@ -108,19 +115,24 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     desk.printer.painted(&text)?;
     for server in &servers {
         if let Some(error) = server.string("lastError") {
-            desk.printer.note(&format!("{}: {error}", cell(server, "name")));
+            desk.printer
+                .note(&format!("{}: {error}", cell(server, "name")));
         }
     }
     Ok(())
 }
-
 
 /// The configured servers.
 pub(super) fn servers(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let whole = document.object().unwrap_or_default();
     let mut table = Table::new(["SERVER", "STATE", "REACHED", "FROM"]);
     for server in members(whole.get("servers")) {
-        let words = [cell(&server, "command"), cell(&server, "args"), cell(&server, "url"), cell(&server, "aliasOf")];
+        let words = [
+            cell(&server, "command"),
+            cell(&server, "args"),
+            cell(&server, "url"),
+            cell(&server, "aliasOf"),
+        ];
         let reached: Vec<String> = words
             .into_iter()
             .filter(|word| !word.is_empty())
@@ -131,14 +143,23 @@ pub(super) fn servers(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
             "" | "0" => cell(&server, "file"),
             line => format!("{}:{line}", cell(&server, "file")),
         };
-        table.row([cell(&server, "name"), cell(&server, "state"), reached.join(" "), place]);
+        table.row([
+            cell(&server, "name"),
+            cell(&server, "state"),
+            reached.join(" "),
+            place,
+        ]);
     }
     if table.is_empty() {
         desk.printer.note("no server is configured");
         return Ok(());
     }
     desk.printer.painted(&table.lines(desk.printer))?;
-    for warning in whole.get("warnings").and_then(|raw| raw.read::<Vec<String>>().ok()).unwrap_or_default() {
+    for warning in whole
+        .get("warnings")
+        .and_then(|raw| raw.read::<Vec<String>>().ok())
+        .unwrap_or_default()
+    {
         desk.printer.note(&format!("warning: {warning}"));
     }
     Ok(())
@@ -194,7 +215,11 @@ pub(super) fn prompts(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
             .map(|argument| {
                 let is_required = argument.get("required").and_then(Raw::boolean) == Some(true);
                 let name = cell(argument, "name");
-                if is_required { name } else { format!("[{name}]") }
+                if is_required {
+                    name
+                } else {
+                    format!("[{name}]")
+                }
             })
             .collect();
         table.row([

@@ -28,7 +28,16 @@ pub(super) enum Format {
 
 /// Members that a line says in its own way.
 const SAID: &[&str] = &[
-    "v", "ts", "level", "msg", "template", "event", "server", "tool", "durationMs", "ok",
+    "v",
+    "ts",
+    "level",
+    "msg",
+    "template",
+    "event",
+    "server",
+    "tool",
+    "durationMs",
+    "ok",
     "attributes",
 ];
 
@@ -50,15 +59,19 @@ impl Format {
         let text = |name: &str| one_line(&record.get(name).map(scalar).unwrap_or_default(), VALUE);
         match self {
             Self::Json => escape_json(Raw::from(record.clone()).as_str()),
-            Self::JsonPretty => {
-                escape_json(&super::super::from_table::pretty(&Raw::from(record.clone())))
-            }
+            Self::JsonPretty => escape_json(&super::super::from_table::pretty(&Raw::from(
+                record.clone(),
+            ))),
             Self::Bare => text("msg"),
             Self::Compact => {
                 let ts = text("ts");
                 // Of a time that has one, the clock alone.
                 let clock = ts.get(11..19).unwrap_or(&ts);
-                let level = text("level").chars().next().unwrap_or('-').to_ascii_uppercase();
+                let level = text("level")
+                    .chars()
+                    .next()
+                    .unwrap_or('-')
+                    .to_ascii_uppercase();
                 format!("{clock} {level} {}", text("msg"))
             }
             Self::Logfmt => {
@@ -72,8 +85,14 @@ impl Format {
             }
             Self::Text => {
                 let seconds = text("ts");
-                let seconds = seconds.get(..19).map_or(seconds.clone(), |head| format!("{head}Z"));
-                let mut line = format!("{seconds} {:5} {}", text("level").to_uppercase(), text("msg"));
+                let seconds = seconds
+                    .get(..19)
+                    .map_or(seconds.clone(), |head| format!("{head}Z"));
+                let mut line = format!(
+                    "{seconds} {:5} {}",
+                    text("level").to_uppercase(),
+                    text("msg")
+                );
                 if let Some(took) = record.get("durationMs").and_then(Raw::number) {
                     line.push_str(&format!(" ({took:.1} ms)"));
                 }
@@ -97,7 +116,13 @@ impl Format {
 fn pair(name: &str, value: &Raw) -> String {
     let name: String = one_line(name, 80)
         .chars()
-        .map(|char| if char.is_whitespace() || char == '=' || char == '"' { '_' } else { char })
+        .map(|char| {
+            if char.is_whitespace() || char == '=' || char == '"' {
+                '_'
+            } else {
+                char
+            }
+        })
         .collect();
     let value = one_line(&scalar(value), VALUE);
     let is_word = !value.is_empty() && !value.contains([' ', '"', '=', '\\']);

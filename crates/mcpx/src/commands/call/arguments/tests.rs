@@ -11,7 +11,7 @@ fn made(typed: &[&str], schema: &str) -> String {
     let schema = Schema::of(Some(&Raw::parse(schema).unwrap()));
     let object = match read(&words(typed)).unwrap() {
         Arguments::Whole(object) => object,
-        Arguments::Pairs(pairs) => by_schema(pairs, &schema).unwrap(),
+        Arguments::Pairs(pairs) => by_schema(&pairs, &schema).unwrap(),
     };
     Raw::from(object).as_str().to_owned()
 }
@@ -59,8 +59,14 @@ fn a_file_is_text_or_the_whole_object() {
     let home = testkit::TempHome::new();
     let text = home.write("t.txt", "5");
     let whole = home.write("w.json", r#"{"n": 1}"#);
-    assert_eq!(made(&[&format!("n=@{}", text.display())], SCHEMA), r#"{"n":"5"}"#);
-    assert_eq!(made(&[&format!("@{}", whole.display())], SCHEMA), r#"{"n":1}"#);
+    assert_eq!(
+        made(&[&format!("n=@{}", text.display())], SCHEMA),
+        r#"{"n":"5"}"#
+    );
+    assert_eq!(
+        made(&[&format!("@{}", whole.display())], SCHEMA),
+        r#"{"n":1}"#
+    );
     let error = read(&words(&["@/no/such/file"])).unwrap_err();
     assert!(error.error.message.contains("/no/such/file"), "{error:?}");
 }
@@ -70,14 +76,22 @@ fn wrong_json_is_told_with_its_place_and_what_was_expected() {
     #[track_caller]
     fn check(typed: &str, expect: &[&str]) {
         let error = read(&words(&[typed])).unwrap_err();
-        let told = format!("{}\n{}", error.error.message, error.error.hint.unwrap_or_default());
+        let told = format!(
+            "{}\n{}",
+            error.error.message,
+            error.error.hint.unwrap_or_default()
+        );
         for part in expect {
             assert!(told.contains(part), "{part}: {told}");
         }
     }
     check(
         r#"{"message":"hi" "x":1}"#,
-        &["expected `,` or `}` at line 1, column 17", "{\"message\":\"hi\" ⟨here⟩\"x\":1}", "'{\"message\":\"hi\"}'"],
+        &[
+            "expected `,` or `}` at line 1, column 17",
+            "{\"message\":\"hi\" ⟨here⟩\"x\":1}",
+            "'{\"message\":\"hi\"}'",
+        ],
     );
     check("{\n  \"a\": tru\n}", &["line 2, column 11", "tru⟨here⟩`"]);
     check(r#"{"mess"#, &["line 1, column 7", "{\"mess⟨here⟩`"]);
@@ -98,8 +112,11 @@ fn a_key_that_takes_one_value_is_not_given_twice() {
         panic!("pairs");
     };
     let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
-    let error = by_schema(pairs, &schema).unwrap_err();
-    assert!(error.error.message.contains("`n` was given 2 times"), "{error:?}");
+    let error = by_schema(&pairs, &schema).unwrap_err();
+    assert!(
+        error.error.message.contains("`n` was given 2 times"),
+        "{error:?}"
+    );
 }
 
 proptest! {
@@ -109,7 +126,7 @@ proptest! {
             Ok(Arguments::Whole(object)) => prop_assert!(serde_json::from_str::<serde_json::Value>(Raw::from(object).as_str()).is_ok()),
             Ok(Arguments::Pairs(pairs)) => {
                 let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
-                if let Ok(object) = by_schema(pairs, &schema) {
+                if let Ok(object) = by_schema(&pairs, &schema) {
                     let text = Raw::from(object).as_str().to_owned();
                     prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
                 }
@@ -122,6 +139,6 @@ proptest! {
     fn a_property_of_strings_keeps_every_text(text in "[^@].{0,20}|") {
         let schema = Schema::of(Some(&Raw::parse(SCHEMA).unwrap()));
         let Arguments::Pairs(pairs) = read(&[format!("s={text}"), "n=1".to_owned()]).unwrap() else { panic!("pairs") };
-        prop_assert_eq!(by_schema(pairs, &schema).unwrap().string("s"), Some(text));
+        prop_assert_eq!(by_schema(&pairs, &schema).unwrap().string("s"), Some(text));
     }
 }
