@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: the reference pages, written from what the binary says about itself.
+//! `cargo xtask generate`: the reference pages, written from what the binaries say about themselves.
 
 use std::{
     fs,
@@ -8,10 +8,17 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-/// Each generated page and the topic that `cox __reference` prints for it.
-const PAGES: &[(&str, &str)] = &[
-    ("docs/reference/cli.md", "cli"),
-    ("docs/reference/config.md", "config"),
+/// Each generated page, the binary that prints it, and with which words.
+const PAGES: &[(&str, &str, [&str; 2])] = &[
+    ("docs/reference/cli.md", "cox", ["__reference", "cli"]),
+    ("docs/reference/config.md", "cox", ["__reference", "config"]),
+    ("docs/reference/mcpx-cli.md", "mcpx", ["reference", "cli"]),
+    (
+        "docs/reference/mcpx-settings.md",
+        "mcpx",
+        ["reference", "settings"],
+    ),
+    ("docs/reference/hub-api.md", "mcpx", ["reference", "api"]),
 ];
 
 /// A generated page.
@@ -42,28 +49,28 @@ pub(crate) fn run(_: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns every page as the binary has it now.
+/// Returns every page as its binary has it now.
 ///
-/// Takes the binary that was built beside this one, and builds it only if there is none: a test run of the whole
-/// workspace has just built it.
+/// Takes the binaries that were built beside this one, and builds them only if one is missing: a test run of the whole
+/// workspace has just built them.
 pub(crate) fn pages(root: &Path) -> anyhow::Result<Vec<Page>> {
-    let binary = binary()?;
-    if !binary.is_file() {
-        build(root)?;
-    }
     PAGES
         .iter()
-        .map(|(path, topic)| {
+        .map(|(path, name, words)| {
+            let binary = binary(name)?;
+            if !binary.is_file() {
+                build(root)?;
+            }
             Ok(Page {
                 path,
-                text: printed(&binary, topic)?,
+                text: printed(&binary, words)?,
             })
         })
         .collect()
 }
 
-/// Returns where `cox` lies when it is built in the same profile as this program.
-fn binary() -> anyhow::Result<PathBuf> {
+/// Returns where a binary lies when it is built in the same profile as this program.
+fn binary(name: &str) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("find this program's own path")?;
     let folder = me.parent().context("a program lies in a folder")?;
     // Unit tests run from `deps/`, one below the programs.
@@ -72,30 +79,34 @@ fn binary() -> anyhow::Result<PathBuf> {
     } else {
         folder
     };
-    Ok(folder.join(format!("cox{}", std::env::consts::EXE_SUFFIX)))
+    Ok(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds `cox` in the profile that `cargo xtask` runs in.
+/// Builds the binaries in the profile that `cargo xtask` runs in.
 pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--package", "cox"])
+        .args(["build", "--quiet", "--package", "cox", "--package", "mcpx"])
         .current_dir(root)
         .status()
         .context("start cargo")?;
     if !status.success() {
-        bail!("`cargo build --package cox` failed, so there is nothing to compare the pages with");
+        bail!(
+            "`cargo build --package cox --package mcpx` failed, so there is nothing to compare the pages with"
+        );
     }
     Ok(())
 }
 
-fn printed(binary: &Path, topic: &str) -> anyhow::Result<String> {
+fn printed(binary: &Path, words: &[&str]) -> anyhow::Result<String> {
     let output = Command::new(binary)
-        .args(["__reference", topic])
+        .args(words)
         .output()
         .with_context(|| format!("start {}", binary.display()))?;
     if !output.status.success() {
         bail!(
-            "`cox __reference {topic}` failed ({}): {}",
+            "`{} {}` failed ({}): {}",
+            binary.display(),
+            words.join(" "),
             output.status,
             String::from_utf8_lossy(&output.stderr).trim()
         );

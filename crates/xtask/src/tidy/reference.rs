@@ -27,7 +27,7 @@ fn compare(path: &str, checked_in: Option<&str>, generated: &str) -> Option<Find
     Some(finding(
         path,
         line + 1,
-        "the page is not what `cox` says about itself",
+        "the page is not what its program says about itself",
         "run `cargo xtask generate` and read what changed: it is what users will see",
     ))
 }
