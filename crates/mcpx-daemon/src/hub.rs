@@ -236,7 +236,7 @@ impl Activity {
 
     /// Something is open until the guard is dropped.
     #[must_use]
-    pub fn begin(self: &Self) -> Open<'_> {
+    pub fn begin(&self) -> Open<'_> {
         self.open.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         Open(self)
     }

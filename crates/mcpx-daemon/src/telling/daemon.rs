@@ -145,10 +145,7 @@ fn life(hub: &Hub, level: Level, event: &'static str, text: impl Into<String>) -
     let mut record = plain(hub, level, event, text);
     let blocks = context(&hub.surroundings.env, &hub.identity.version);
     for (name, block) in blocks {
-        let is_wanted = settings
-            .list(key::LOGGING_INCLUDE)
-            .iter()
-            .any(|wanted| *wanted == name);
+        let is_wanted = settings.list(key::LOGGING_INCLUDE).contains(&name);
         if is_wanted {
             record = record.with(&name, block);
         }

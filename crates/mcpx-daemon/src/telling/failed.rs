@@ -40,6 +40,21 @@ pub(super) fn describe(record: &mut Record, error: &CallError) {
         CallError::Cancelled | CallError::NotConfirmed { .. } | CallError::Closing => {
             record.level = Level::Info;
         }
+        // The server's tools were never read, and cannot be now: no tool of it was called.
+        CallError::Failed { failure, .. } | CallError::Resting { failure, .. }
+            if record.server.as_deref().is_none_or(str::is_empty) =>
+        {
+            record.event = Cow::Borrowed(REFUSED);
+            record.server = Some(failure.server.name.clone());
+            record.tool = None;
+        }
+        CallError::Exhausted { server, .. } | CallError::Timeout { server, .. }
+            if record.server.as_deref().is_none_or(str::is_empty) =>
+        {
+            record.event = Cow::Borrowed(REFUSED);
+            record.server = Some(server.clone());
+            record.tool = None;
+        }
         _ => {}
     }
     if record.event == REFUSED

@@ -11,6 +11,11 @@ use untrusted_text::redact::Redactor;
 
 use super::*;
 
+#[allow(clippy::disallowed_methods, reason = "a test has the real time")]
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
 struct Told {
     _home: testkit::TempHome,
     state: StateDir,
@@ -27,7 +32,7 @@ fn told() -> Told {
         redactor: Redactor::with_values(vec!["zebra-crossing-9".to_owned()]),
         ..LogOptions::default()
     };
-    let log = Log::open(&state, options, Arc::new(jiff::Timestamp::now));
+    let log = Log::open(&state, options, Arc::new(now));
     let events = Arc::new(Events::new(100));
     let telling = Telling::new(log.clone(), Arc::clone(&events)).under("dmn-1".to_owned());
     Told {
@@ -57,7 +62,7 @@ impl Told {
         kept.into_iter().map(|event| event.kind).collect()
     }
 
-    fn ends(&self, ended: Result<Done, CallError>) {
+    fn ends(&self, ended: &Result<Done, CallError>) {
         let record = CallRecord {
             session: Some("s".to_owned()),
             server: Some("files".to_owned()),
@@ -67,7 +72,7 @@ impl Told {
         };
         let trace = Trace::call(&Caller::default());
         self.telling
-            .call_ended(record, &trace, Duration::from_millis(7), &ended);
+            .call_ended(record, &trace, Duration::from_millis(7), ended);
     }
 }
 
@@ -111,8 +116,8 @@ fn no_answer(why: &str) -> CallError {
 #[test]
 fn a_call_is_one_record_below_its_instance_and_is_error_is_a_failure() {
     let told = told();
-    told.ends(Ok(done(false)));
-    told.ends(Ok(done(true)));
+    told.ends(&Ok(done(false)));
+    told.ends(&Ok(done(true)));
     let records = told.records();
     assert_eq!(records.len(), 2);
     for (record, ok) in records.iter().zip([true, false]) {
@@ -135,13 +140,13 @@ fn a_call_is_one_record_below_its_instance_and_is_error_is_a_failure() {
 #[test]
 fn failures_of_one_kind_are_counted_together_whatever_their_words() {
     let told = told();
-    told.ends(Err(no_answer("pid 7 ended")));
-    told.ends(Err(no_answer("pid 8 ended")));
-    told.ends(Err(failure(FailureKind::Answered(RpcError::new(
+    told.ends(&Err(no_answer("pid 7 ended")));
+    told.ends(&Err(no_answer("pid 8 ended")));
+    told.ends(&Err(failure(FailureKind::Answered(RpcError::new(
         -32602,
         "a is missing",
     )))));
-    told.ends(Err(CallError::Exhausted {
+    told.ends(&Err(CallError::Exhausted {
         server: "files".to_owned(),
         why: "all 1".to_owned(),
     }));
@@ -190,7 +195,7 @@ fn what_names_no_server_or_tool_is_no_call_in_the_statistics() {
 #[test]
 fn a_secret_in_what_failed_is_not_in_the_log() {
     let told = told();
-    told.ends(Err(no_answer("401 for Bearer zebra-crossing-9")));
+    told.ends(&Err(no_answer("401 for Bearer zebra-crossing-9")));
     told.telling
         .warned("files", "zebra-crossing-9 is odd".to_owned());
     assert_eq!(told.records().len(), 2);

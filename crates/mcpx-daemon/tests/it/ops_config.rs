@@ -12,6 +12,11 @@ fn timeouts(status: &Value, server: &str) -> Value {
     found.expect("the server")["timeoutsMs"].clone()
 }
 
+#[allow(clippy::disallowed_methods, reason = "the file is the test's own")]
+fn write(daemon: &Daemon, text: &str) {
+    std::fs::write(file(daemon), text).expect("written");
+}
+
 fn file(daemon: &Daemon) -> std::path::PathBuf {
     daemon.home().join("mcp.json")
 }
@@ -29,15 +34,14 @@ async fn an_edited_file_counts_for_the_next_request_and_a_broken_one_leaves_what
         names(&daemon.ask(Op::Namespaces, json!({})).await.expect("rows")),
         ["a"]
     );
-    std::fs::write(
-        file(&daemon),
+    write(
+        &daemon,
         r#"{"mcpServers": {"a": {"command": "true"}, "b": {"command": "true"}}}"#,
-    )
-    .expect("written");
+    );
     daemon
         .until(Op::Namespaces, json!({}), |rows| names(rows) == ["a", "b"])
         .await;
-    std::fs::write(file(&daemon), "{\n\"mcpServers\": {\"a\": 7}\n}").expect("written");
+    write(&daemon, "{\n\"mcpServers\": {\"a\": 7}\n}");
     let status = daemon
         .until(Op::Status, json!({}), |status| {
             status.get("configError").is_some()
@@ -63,11 +67,7 @@ async fn an_edited_file_counts_for_the_next_request_and_a_broken_one_leaves_what
         Some(1),
         "told once: {told:#}"
     );
-    std::fs::write(
-        file(&daemon),
-        r#"{"mcpServers": {"b": {"command": "true"}}}"#,
-    )
-    .expect("written");
+    write(&daemon, r#"{"mcpServers": {"b": {"command": "true"}}}"#);
     let status = daemon
         .until(Op::Status, json!({}), |status| {
             status.get("configError").is_none()
@@ -171,11 +171,10 @@ async fn a_setting_says_when_it_cannot_apply_now() {
 #[tokio::test]
 async fn a_setting_that_is_kept_is_in_the_file_with_its_comments_and_in_force() {
     let daemon = Daemon::of(json!({})).await;
-    std::fs::write(
-        file(&daemon),
+    write(
+        &daemon,
         "{\n  // mine\n  \"mcpServers\": {\"a\": {\"command\": \"true\"}}\n}\n",
-    )
-    .expect("written");
+    );
     let set = daemon
         .checked(
             Op::SettingsSet,
@@ -263,7 +262,7 @@ async fn a_server_is_added_called_replaced_and_removed_while_others_run_on() {
 async fn nothing_is_written_into_a_broken_file() {
     let daemon = Daemon::of(json!({})).await;
     let text = "{ \"mcpServers\": { // half\n";
-    std::fs::write(file(&daemon), text).expect("written");
+    write(&daemon, text);
     for (op, params) in [
         (Op::ServersAdd, json!({"name": "x", "command": "true"})),
         (

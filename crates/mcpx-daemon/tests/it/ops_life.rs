@@ -284,3 +284,143 @@ async fn a_daemon_that_ends_lets_its_tasks_end_refuses_what_is_new_and_gives_the
         .expect("the result");
     assert_eq!(result["tool"], "slow");
 }
+
+/// Every file below a folder, with its content.
+fn files(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if let Ok(content) = std::fs::read(&path) {
+            found.push((path, content));
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_secret_of_a_server_is_in_any_file_that_the_hub_keeps_or_in_any_answer() {
+    const SECRETS: [&str; 3] = [
+        "sentinel-env-81c2",
+        "sentinel-header-81c2",
+        "sentinel-bearer-81c2",
+    ];
+    let chaos = Chaos::new()
+        .tool(
+            "leaks",
+            Behaviour::ErrorWith(-32000, "denied for sentinel-env-81c2", json!({})),
+        )
+        .tool(
+            "says",
+            Behaviour::Log("error", "the key is sentinel-env-81c2"),
+        )
+        .stdio();
+    let mut entry = stdio(&chaos);
+    entry["env"] = json!({"API_KEY": SECRETS[0]});
+    let remote = json!({"url": "http://127.0.0.1:9/mcp", "headers": {"X-Api-Key": SECRETS[1]},
+        "auth": {"type": "bearer", "token": SECRETS[2]}});
+    let daemon = Daemon::of(json!({"words": entry, "far": remote})).await;
+    daemon
+        .ask(
+            Op::SettingsSet,
+            json!({"path": "logging.level", "value": "debug"}),
+        )
+        .await
+        .expect("set");
+    for tool in ["words.leaks", "words.says", "far.x"] {
+        let _whatever_it_answers = daemon.ask(Op::Call, json!({"tool": tool})).await;
+    }
+    let mut answers = String::new();
+    for op in [
+        Op::Status,
+        Op::Namespaces,
+        Op::ServersList,
+        Op::SettingsList,
+        Op::LogQuery,
+        Op::Openapi,
+    ] {
+        answers.push_str(
+            &daemon
+                .ask(op, json!({}))
+                .await
+                .expect("an answer")
+                .to_string(),
+        );
+    }
+    let errors = daemon
+        .checked(Op::StatsQuery, json!({"by": "errors"}))
+        .await;
+    assert!(
+        errors["rows"]
+            .as_array()
+            .is_some_and(|rows| !rows.is_empty()),
+        "{errors:#}"
+    );
+    answers.push_str(&errors.to_string());
+    let mut kept = Vec::new();
+    files(&daemon.home().join("state"), &mut kept);
+    assert!(
+        kept.iter()
+            .any(|(path, _)| path.extension().is_some_and(|ending| ending == "jsonl"))
+    );
+    for secret in SECRETS {
+        assert!(!answers.contains(secret), "{secret}");
+        for (path, content) in &kept {
+            let found = content
+                .windows(secret.len())
+                .any(|part| part == secret.as_bytes());
+            assert!(!found, "{secret} is in {}", path.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_stops_nothing_and_is_told() {
+    let chaos = Chaos::new().tool("say", Behaviour::Answer).stdio();
+    let daemon = Daemon::of(json!({"words": stdio(&chaos)})).await;
+    let logs = daemon.home().join("state").join("logs");
+    daemon.checked(Op::LogQuery, json!({})).await;
+    // A file where the folder was: nothing can be written below it.
+    #[allow(clippy::disallowed_methods, reason = "the folder is the test's own")]
+    std::fs::remove_dir_all(&logs).expect("removed");
+    #[allow(clippy::disallowed_methods, reason = "the file is the test's own")]
+    std::fs::write(&logs, "").expect("written");
+    for _ in 0..3 {
+        daemon
+            .ask(Op::Call, json!({"tool": "words.say"}))
+            .await
+            .expect("an answer");
+    }
+    let status = daemon
+        .until(Op::Status, json!({}), |status| {
+            status["log"].get("failing").is_some()
+        })
+        .await;
+    assert!(
+        status["log"]["lost"].as_u64().is_some_and(|lost| lost > 0),
+        "{status:#}"
+    );
+    if let Err(error) = daemon.ask(Op::LogQuery, json!({})).await {
+        assert_eq!(error.code, Code::Unavailable, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_ready_late_is_found_without_being_asked_for() {
+    let chaos = Chaos::new()
+        .tool("say", Behaviour::Answer)
+        .starts_after(Duration::from_millis(300))
+        .stdio();
+    let daemon = Daemon::of(json!({"late": stdio(&chaos)})).await;
+    let rows = daemon.checked(Op::Namespaces, json!({})).await;
+    assert_eq!(rows[0]["state"], "unread");
+    let found = daemon
+        .until(Op::Search, json!({"q": "say"}), |found| {
+            found.as_array().is_some_and(|rows| !rows.is_empty())
+        })
+        .await;
+    assert_eq!(found[0]["function"], "late.say");
+    let events = daemon
+        .checked(Op::LogQuery, json!({"event": "server.start"}))
+        .await;
+    assert_eq!(events["records"].as_array().map(Vec::len), Some(1));
+}
