@@ -77,6 +77,7 @@ pub(crate) async fn take(hub: &Arc<Hub>, config: Arc<Config>) -> Applied {
     super::start::set_limits(hub);
     hub.log.set_level(told::level(&config.settings));
     hub.log.set_redactor(told::redactor(&config, &token(hub)));
+    told::config_warns(hub, Some(&before), &config);
     hub.registry.catalogue.belong_to(&config.hash);
     let applied = hub.registry.apply(&config).await;
     let changed = !applied.added.is_empty()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use mcpx_config::settings::key;
-use mcpx_config::{Config, Settings};
+use mcpx_config::{Asked, Config, Settings};
 use mcpx_store::log::{Level, LogOptions, Record};
 use serde_json::{Map, Value, json};
 use untrusted_text::redact::Redactor;
@@ -70,13 +70,27 @@ pub(crate) fn started(hub: &Hub) {
     .with("socket", identity.socket.display().to_string())
     .with("files", files);
     hub.log.write(record);
-    for warning in &config.warnings {
-        hub.log.write(life(
-            hub,
-            Level::Warn,
-            "config.warning",
-            warning.to_string(),
-        ));
+    config_warns(hub, None, &config);
+}
+
+/// What a configuration warns of, and what waits in it for the person's word, as far as the one before did not.
+pub(crate) fn config_warns(hub: &Hub, before: Option<&Config>, config: &Config) {
+    let is_old = |warning| before.is_some_and(|before| before.warnings.contains(warning));
+    for warning in config.warnings.iter().filter(|warning| !is_old(warning)) {
+        warned(hub, "config.warning", warning.to_string());
+    }
+    let is_old = |one| before.is_some_and(|before| before.untrusted.contains(one));
+    for one in config.untrusted.iter().filter(|one| !is_old(one)) {
+        let what = match &one.asked {
+            Asked::Server { name, .. } => format!("the server `{name}`"),
+            Asked::Setting { path, .. } => format!("the setting `{path}`"),
+        };
+        let text = format!(
+            "{}:{}: {what} waits for your word and is not used until then\nhint: `mcpx servers trust` shows and accepts it",
+            one.file.display(),
+            one.line
+        );
+        warned(hub, "config.untrusted", text);
     }
 }
 

@@ -283,3 +283,43 @@ async fn nothing_is_written_into_a_broken_file() {
         .await;
     assert_eq!(set["applied"], true);
 }
+
+#[tokio::test]
+async fn what_a_silent_caller_had_is_released_and_what_others_share_stays() {
+    let shared = Chaos::new().tool("a", Behaviour::Answer).stdio();
+    let own = Chaos::new().tool("b", Behaviour::Answer).stdio();
+    let mut entry = stdio(&own);
+    entry["mcpx"] = json!({"scope": "session", "idleTimeout": "0s"});
+    let mut servers = json!({"shared": stdio(&shared), "own": entry});
+    servers["shared"]["mcpx"] = json!({"idleTimeout": "0s"});
+    let daemon = Daemon::of(servers.clone()).await;
+    for tool in ["shared.a", "own.b"] {
+        daemon
+            .ask(Op::Call, json!({"tool": tool, "session": "s"}))
+            .await
+            .expect("an answer");
+    }
+    let settings = json!({"reapInterval": "50ms", "leaseTTL": "1s"});
+    write(
+        &daemon,
+        &json!({"daemon": settings, "mcpServers": servers}).to_string(),
+    );
+    let running = |status: &Value| -> Vec<String> {
+        let servers = status["servers"].as_array().expect("servers");
+        let live = servers.iter().filter(|row| row["instances"] != json!([]));
+        live.map(|row| row["name"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    daemon
+        .until(Op::Status, json!({}), |status| {
+            running(status) == ["shared"]
+        })
+        .await;
+    let told = daemon
+        .checked(
+            Op::LogQuery,
+            json!({"event": "server.stop", "server": "own"}),
+        )
+        .await;
+    assert_eq!(told["records"][0]["attributes"]["reason"], "released");
+}
