@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use mcp_wire::Object;
 use mcpx_api::client::{Answer, Endpoint, Events};
+use mcpx_api::reply::Health;
 use mcpx_api::{Caller, Client, ClientError, Code, Op, Operation, operation};
 use mcpx_config::Config;
 use mcpx_config::settings::key;
@@ -197,7 +198,7 @@ impl<'a> Hub<'a> {
         let deadline = Instant::now() + wait;
         loop {
             match self.ping().await {
-                Ok(()) => return Ok(()),
+                Ok(_) => return Ok(()),
                 Err(ClientError::NoDaemon(..) | ClientError::Broken(_)) => {}
                 Err(error) => return Err(self.failure(error)),
             }
@@ -205,7 +206,7 @@ impl<'a> Hub<'a> {
             let why = started.failed();
             if let Some(why) = why {
                 return match self.ping().await {
-                    Ok(()) => Ok(()),
+                    Ok(_) => Ok(()),
                     Err(_) => Err(Failure::with_hint_lines(
                         crate::exit::Exit::Failed,
                         &format!("the daemon could not start: {why}"),
@@ -224,23 +225,31 @@ impl<'a> Hub<'a> {
         }
     }
 
-    async fn ping(&self) -> Result<(), ClientError> {
+    async fn ping(&self) -> Result<Health, ClientError> {
         let wait = self.config.settings.duration(key::AUTOSTART_PING_TIMEOUT);
         let nothing = Object::new();
         let health = self.client.send(operation(Op::Health), &nothing);
         tokio::time::timeout(wait, health)
             .await
-            .map_err(|_| ClientError::Timeout(wait))??;
-        Ok(())
+            .map_err(|_| ClientError::Timeout(wait))??
+            .read()
     }
 
-    /// Waits until no daemon answers at this place and its process has gone.
+    /// Waits until the daemon does not answer and its process has gone.
     ///
     /// # Errors
     /// When it is still there at the deadline.
     pub(crate) async fn gone(&self, deadline: Instant) -> Result<(), Failure> {
         loop {
-            let answers = !matches!(self.ping().await, Err(ClientError::NoDaemon(..)));
+            // Another one may be there already.
+            let answers = match self.ping().await {
+                Ok(health) => self
+                    .record
+                    .as_ref()
+                    .is_none_or(|record| record.pid == health.pid),
+                Err(ClientError::NoDaemon(..)) => false,
+                Err(_) => self.record.is_none(),
+            };
             let runs = self
                 .record
                 .as_ref()

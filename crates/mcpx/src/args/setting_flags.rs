@@ -86,6 +86,11 @@ pub(crate) fn sort(root: &Command, typed: &[String]) -> Result<Sorted, Failure> 
         sorted.choice.flags.push((setting.path.to_owned(), value));
     }
     sorted.line.append(&mut rest);
+    // `mcpx help call` is `mcpx call --help`.
+    if sorted.line.first().is_some_and(|word| word == "help") {
+        sorted.line.remove(0);
+        sorted.line.push("--help".to_owned());
+    }
     Ok(sorted)
 }
 

@@ -181,6 +181,23 @@ fn what_is_unknown_is_answered_with_the_nearest_name() {
 }
 
 #[test]
+fn help_is_a_word_too() {
+    for line in [
+        &["help"][..],
+        &["help", "call"],
+        &["call", "--help"],
+        &["-h"],
+    ] {
+        let argv = std::iter::once("mcpx").chain(line.iter().copied());
+        let understood = understand(argv.map(OsString::from).collect());
+        assert!(
+            matches!(understood, Ok(Understood::Print { what: "help", .. })),
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
 fn json_is_heard_also_on_a_line_that_cannot_be_understood() {
     let line = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     assert!(wants_json(&line(&["mcpx", "nope", "--json"]), None));

@@ -4,6 +4,7 @@ use clap::Command;
 use mcpx_api::operations;
 
 use super::{from_table, local};
+use crate::exit::Exit;
 
 /// The words of the first level, in the order of the help.
 const ORDER: &[&str] = &[
@@ -92,25 +93,44 @@ pub(crate) fn root() -> Command {
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .after_help(AFTER_HELP);
+        .after_help(after_help());
     for first in ORDER.iter().copied().chain(local::HIDDEN.iter().copied()) {
         root = root.subcommand(group(first, &all));
     }
     root
 }
 
-const AFTER_HELP: &str = "\
-Flags of every command, before or after its words:
-      --json               Print one JSON document, in every case
-      --config <FILE>      Read this configuration file and no other
-      --demo               Use the built-in demo server and no configuration
-      --profile <NAMES>    Servers of these groups too
-      --skip-default       The named groups alone
-      --all-profiles       Every server
-Every setting is a flag too, `pool.callTimeout` is `--pool-call-timeout`: see `mcpx settings list`.
+/// The flags that every command takes before or after its words, besides those of the settings.
+pub(crate) const EVERYWHERE: &[(&str, &str)] = &[
+    (
+        "--json",
+        "Print one JSON document on stdout, in every case; streams print one a line",
+    ),
+    (
+        "--config <FILE>",
+        "Read this configuration file and no other",
+    ),
+    (
+        "--demo",
+        "Use the built-in demo server and no configuration",
+    ),
+    ("--profile <NAMES>", "Servers of these groups too"),
+    ("--skip-default", "The named groups alone"),
+    ("--all-profiles", "Every server"),
+];
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 75 something waits, 124 time limit, 130 interrupted.
-Try `mcpx --demo call demo.echo '{\"message\":\"hi\"}'`.";
+fn after_help() -> String {
+    let mut text = "Flags of every command, before or after its words:\n".to_owned();
+    for (flag, meaning) in EVERYWHERE {
+        text.push_str(&format!("  {flag:18} {meaning}\n"));
+    }
+    text.push_str("Every setting is a flag too, `pool.callTimeout` is `--pool-call-timeout`: see `mcpx settings list`.\n\nExit codes:");
+    for exit in Exit::ALL {
+        text.push_str(&format!("\n  {:<4} {}", exit.code(), exit.meaning()));
+    }
+    text.push_str("\n\nTry `mcpx --demo call demo.echo '{\"message\":\"hi\"}'`.");
+    text
+}
 
 /// A word of the first level with what is below it.
 fn group(first: &'static str, all: &[(&'static str, Command)]) -> Command {

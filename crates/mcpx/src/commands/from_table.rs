@@ -55,6 +55,7 @@ pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Resul
         Op::SettingsList => shown::settings(desk, &document)?,
         Op::TasksList => shown::tasks(desk, &document)?,
         Op::Prompts => shown::prompts(desk, &document)?,
+        Op::SettingsSet | Op::SettingsUnset => shown::setting(desk, &document)?,
         _ => desk.print(&document)?,
     }
     Ok(Exit::Ok)

@@ -22,6 +22,11 @@ pub(super) async fn ls(desk: &Desk<'_>) -> Result<Exit, Failure> {
             trust::take_up(desk).await?;
         }
     }
+    if !printer.json {
+        for warning in &desk.config.warnings {
+            printer.note(&format!("warning: {warning}"));
+        }
+    }
     let params = params(
         operation(Op::Namespaces),
         &desk.typed.matches,

@@ -29,14 +29,11 @@ fn cli_page() -> String {
         "# The commands of mcpx\n\n\
          Generated from the program; do not edit.\n\n\
          Every command takes these, before or after its words, and every [setting](mcpx-settings.md) as a flag:\n\n\
-         | flag | meaning |\n|---|---|\n\
-         | `--json` | print one JSON document on stdout, in every case; streams print one a line |\n\
-         | `--config FILE` | read this configuration file and no other |\n\
-         | `--demo` | use the built-in demo server and no configuration |\n\
-         | `--profile NAMES` | servers of these groups too |\n\
-         | `--skip-default` | the named groups alone |\n\
-         | `--all-profiles` | every server |\n",
+         | flag | meaning |\n|---|---|\n",
     );
+    for (flag, meaning) in tree::EVERYWHERE {
+        let _never_fails = writeln!(page, "| `{flag}` | {meaning} |");
+    }
     for command in below(&root) {
         describe(command, "mcpx", &mut page);
     }

@@ -85,6 +85,13 @@ fn write_page(page: &mut Vec<u8>) -> io::Result<()> {
     man.render_synopsis_section(page)?;
     man.render_description_section(page)?;
     man.render_options_section(page)?;
+    writeln!(
+        page,
+        ".SH FLAGS OF EVERY COMMAND\nBefore or after its words."
+    )?;
+    for (flag, meaning) in tree::EVERYWHERE {
+        writeln!(page, ".TP\n\\fB{}\\fR\n{}", roff(flag), roff(meaning))?;
+    }
     writeln!(page, ".SH COMMANDS")?;
     for command in below(&root) {
         write_command(page, command, "mcpx")?;

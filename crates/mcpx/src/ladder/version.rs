@@ -48,6 +48,11 @@ impl Hub<'_> {
             ));
             return Ok(());
         }
+        // Another command may have done it meanwhile.
+        match self.ping().await {
+            Ok(health) if health.pid == record.pid => {}
+            _ => return Ok(()),
+        }
         self.printer.note(&format!(
             "note: the daemon had version {} and is started again with {VERSION}",
             record.version

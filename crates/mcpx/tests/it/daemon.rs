@@ -150,3 +150,44 @@ fn serve_is_an_mcp_server_over_stdio() {
         "{ran}"
     );
 }
+
+#[test]
+fn an_older_daemon_gives_way_and_a_newer_one_is_told_about() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["daemon", "--detached"]);
+    let before = mcpx.daemons()[0];
+    let pretend = |version: &str| {
+        let folder = mcpx.home.path().join(".local/state/mcpx");
+        let record = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| {
+                let name = path.file_name().unwrap().to_string_lossy();
+                name.starts_with("daemon-") && name.ends_with(".json")
+            })
+            .unwrap();
+        let mut document: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+        document["version"] = version.into();
+        std::fs::write(&record, document.to_string()).unwrap();
+    };
+    pretend("99.0.0");
+    let ran = mcpx.ok(&["call", "demo.echo", "message=x"]);
+    assert_eq!(ran.stdout, "x\n");
+    ran.says(&["the daemon has version 99.0.0"]);
+    assert_eq!(mcpx.daemons()[0], before);
+    // One with a task to do is left alone.
+    let task = mcpx.ok(&["call", "demo.slow", "ms=60000", "--task"]).stdout;
+    pretend("0.0.1");
+    mcpx.ok(&["health"]).says(&["has 1 tasks to do"]);
+    mcpx.ok(&["task", "cancel", task.trim()]);
+    testkit::wait_until(
+        "the task to end",
+        std::time::Duration::from_secs(20),
+        || !mcpx.ok(&["task"]).stdout.contains("working"),
+    );
+    let ran = mcpx.ok(&["call", "demo.echo", "message=y"]);
+    assert_eq!(ran.stdout, "y\n");
+    assert_ne!(mcpx.daemons()[0], before);
+    assert_eq!(mcpx.ok(&["health"]).stderr, "");
+}

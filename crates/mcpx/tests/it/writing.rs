@@ -63,7 +63,8 @@ fn settings_are_read_set_and_taken_back() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     let (_, before) = mcpx.json(&["settings", "get", "logging.level"]);
     assert_eq!(before["value"], "info", "{before}");
-    mcpx.ok(&["settings", "set", "logging.level", "debug"]);
+    let ran = mcpx.ok(&["settings", "set", "logging.level", "debug"]);
+    assert_eq!(ran.stdout, "logging.level = debug  (runtime)\n");
     assert_eq!(
         mcpx.json(&["settings", "get", "logging.level"]).1["value"],
         "debug"

@@ -230,3 +230,27 @@ pub(super) fn prompts(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     }
     desk.printer.painted(&table.lines(desk.printer))
 }
+
+/// What became of a change of a setting.
+pub(super) fn setting(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let object = document.object().unwrap_or_default();
+    if !object.contains("path") || !object.contains("value") {
+        return desk.print(document);
+    }
+    let source = cell(&object, "source");
+    let (path, value) = (cell(&object, "path"), cell(&object, "value"));
+    desk.printer
+        .result(&format!("{path} = {value}  ({source})"))?;
+    let is_on = |name: &str| object.get(name).and_then(Raw::boolean) == Some(true);
+    if is_on("restartRequired") {
+        desk.printer
+            .note("note: it holds after the daemon was started anew: `mcpx daemon restart`");
+    }
+    for name in ["note", "written", "file"] {
+        let text = cell(&object, name);
+        if !text.is_empty() {
+            desk.printer.note(&format!("{name}: {text}"));
+        }
+    }
+    Ok(())
+}
