@@ -1,0 +1,138 @@
+//! A call on its way to an upstream, and one that was answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::Ask;
+use mcp_client::call::{OnLog, OnProgress};
+use mcp_wire::{Object, Outcome, Raw};
+use mcpx_api::Caller;
+use tokio_util::sync::CancellationToken;
+
+use crate::registry::explain::Finding;
+
+/// What is asked of an upstream.
+#[derive(Debug, Clone)]
+pub enum Wanted {
+    /// A call of a tool, as people or models spell it.
+    Tool {
+        /// The tool, or `namespace.tool` when no server is named.
+        name: String,
+        /// Its arguments.
+        arguments: Object,
+    },
+    /// Any other request, as it is.
+    Request {
+        /// `prompts/get`, `resources/read`, …
+        method: &'static str,
+        /// Its params.
+        params: Object,
+    },
+}
+
+/// Told that a call became a task. Must not block.
+pub type OnTask = Arc<dyn Fn() + Send + Sync>;
+
+/// One call, on its way to an upstream.
+#[derive(Clone)]
+pub struct Call {
+    /// The server's name or namespace; may be left out for a tool.
+    pub server: Option<String>,
+    /// What is asked.
+    pub wanted: Wanted,
+    /// More members of the params: `inputResponses`, `requestState`.
+    pub more: Object,
+    /// Keys of `_meta` that the client sent, the trace keys included.
+    pub meta: Object,
+    /// Who asks.
+    pub caller: Caller,
+    /// Who answers the server's questions in this call; `None`: nobody can.
+    pub ask: Option<Arc<dyn Ask>>,
+    /// Told about progress.
+    pub on_progress: Option<OnProgress>,
+    /// Told about log lines that are this call's beyond doubt.
+    pub on_log: Option<OnLog>,
+    /// Told when the server made a task of the call, which is then waited for. With [`Call::hand_back`] it also says that
+    /// the caller takes tasks.
+    pub on_task: Option<OnTask>,
+    /// From which severity on the server may log during this call.
+    pub log_level: Option<String>,
+    /// Cancels it.
+    pub cancelled: CancellationToken,
+    /// Whether the questions of a modern server come back as they are, instead of being answered by [`Call::ask`]. A
+    /// task is waited for in any case: it may live in the instance that was leased.
+    pub hand_back: bool,
+    /// Instead of the server's time for a call.
+    pub timeout: Option<Duration>,
+}
+
+impl Call {
+    /// A call of a tool, by somebody who only waits.
+    #[must_use]
+    pub fn tool(server: Option<String>, name: impl Into<String>, arguments: Object) -> Self {
+        Self::new(
+            server,
+            Wanted::Tool {
+                name: name.into(),
+                arguments,
+            },
+        )
+    }
+
+    /// Any other request, by somebody who only waits.
+    #[must_use]
+    pub fn request(server: impl Into<String>, method: &'static str, params: Object) -> Self {
+        Self::new(Some(server.into()), Wanted::Request { method, params })
+    }
+
+    fn new(server: Option<String>, wanted: Wanted) -> Self {
+        Self {
+            server,
+            wanted,
+            more: Object::new(),
+            meta: Object::new(),
+            caller: Caller::default(),
+            ask: None,
+            on_progress: None,
+            on_log: None,
+            on_task: None,
+            log_level: None,
+            cancelled: CancellationToken::new(),
+            hand_back: false,
+            timeout: None,
+        }
+    }
+}
+
+/// A call that was answered.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// What the server answered.
+    pub outcome: Outcome,
+    /// The server, by its configured name.
+    pub server: String,
+    /// The tool, by its server's name for it; the method of anything else.
+    pub tool: String,
+    /// Which instance did it.
+    pub instance: String,
+    /// The span in the log.
+    pub trace: String,
+    /// How long it took, waiting for an instance included.
+    pub took: Duration,
+    /// What is known about an answer that says the call failed.
+    pub findings: Vec<Finding>,
+}
+
+impl Done {
+    /// Whether the server says that the tool failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        match &self.outcome {
+            Outcome::Complete(result) => result
+                .get("isError")
+                .and_then(Raw::boolean)
+                .unwrap_or(false),
+            Outcome::InputRequired(_) | Outcome::Task(_) => false,
+        }
+    }
+}
