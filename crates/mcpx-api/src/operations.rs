@@ -87,7 +87,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::operation::{Method, Place};
+    use crate::operation::{Effect, Method, Place};
 
     #[test]
     fn names_routes_tools_and_words_are_each_used_once() {
@@ -148,6 +148,63 @@ mod tests {
         assert_eq!(ids.len(), Op::Openapi as usize + 1);
         for id in ids {
             assert_eq!(operation(id).id, id);
+        }
+    }
+
+    #[test]
+    fn words_and_tools_are_spelled_as_people_type_them() {
+        for operation in all() {
+            for word in operation.word.into_iter().flat_map(|word| word.split(' ')) {
+                assert!(word.bytes().all(|byte| byte.is_ascii_lowercase()), "{word}");
+            }
+            if let Some(name) = operation.tool.map(|tool| tool.strip_prefix("mcpx_")) {
+                let name = name.expect("a prefix");
+                assert!(name.bytes().all(|byte| byte.is_ascii_lowercase()), "{name}");
+            }
+            let is_sentence = operation.summary.ends_with('.')
+                && operation
+                    .summary
+                    .starts_with(|first: char| first.is_uppercase());
+            assert!(is_sentence, "{}", operation.summary);
+        }
+    }
+
+    #[test]
+    fn models_get_the_tools_that_lead_from_a_question_to_its_answer_and_nothing_that_ends_or_configures()
+     {
+        let tools: HashSet<&str> = all().filter_map(|operation| operation.tool).collect();
+        let wanted = [
+            "mcpx_namespaces",
+            "mcpx_search",
+            "mcpx_types",
+            "mcpx_catalog",
+            "mcpx_call",
+            "mcpx_batch",
+            "mcpx_status",
+            "mcpx_log",
+            "mcpx_read",
+        ];
+        assert_eq!(tools, HashSet::from(wanted));
+        for operation in all().filter(|operation| operation.tool.is_some()) {
+            let is_call = matches!(operation.id, Op::Call | Op::Batch);
+            assert_eq!(
+                operation.effect == Effect::Reads,
+                !is_call,
+                "{}",
+                operation.name
+            );
+        }
+    }
+
+    #[test]
+    fn what_reads_is_sent_again_without_harm_and_a_get_only_reads() {
+        for operation in all() {
+            if operation.effect == Effect::Reads {
+                assert!(operation.idempotent, "{}", operation.name);
+            }
+            if operation.method == Method::Get {
+                assert_eq!(operation.effect, Effect::Reads, "{}", operation.name);
+            }
         }
     }
 }
