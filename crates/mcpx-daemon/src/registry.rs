@@ -41,6 +41,8 @@ pub struct RegistryLimits {
     pub queue: Duration,
     /// How long reading a server's lists may take, its start not counted.
     pub list: Duration,
+    /// Instances of all servers together; 0: no limit.
+    pub instances: usize,
 }
 
 impl Default for RegistryLimits {
@@ -48,6 +50,7 @@ impl Default for RegistryLimits {
         Self {
             queue: Duration::from_secs(30),
             list: Duration::from_secs(120),
+            instances: 0,
         }
     }
 }
@@ -126,8 +129,11 @@ impl Registry {
         *self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the waits.
+    /// Sets the limits; the number of instances of all servers only where there was such a limit from the beginning.
     pub fn set_limits(&self, limits: RegistryLimits) {
+        if let Some(cap) = &self.cap {
+            cap.resize(limits.instances);
+        }
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
@@ -205,6 +211,9 @@ impl Registry {
             Some(cap) => Pool::capped(server_of_pool, launch, watch, cap),
             None => Pool::new(server_of_pool, launch, watch),
         };
+        if self.catalogue.asks(&server.identity()) {
+            pool.learn_exclusive();
+        }
         let backing = Backing::new(&server.name, pool);
         if let Some(known) = self.catalogue.cached(server) {
             backing.learn(known);
@@ -226,15 +235,32 @@ impl Registry {
         backings.values().cloned().collect()
     }
 
-    /// Ends what is idle, starts what is kept.
+    /// Ends what is idle, starts what is kept, remembers which servers ask.
     pub async fn sweep(&self) {
+        self.remember_who_asks();
         for backing in self.backings() {
             backing.pool.sweep().await;
         }
     }
 
+    /// Remembers the servers whose questions need a caller of their own, for pools that come.
+    fn remember_who_asks(&self) {
+        let asking: Vec<String> = {
+            let backings = self.backings.lock().unwrap_or_else(PoisonError::into_inner);
+            backings
+                .iter()
+                .filter(|(_, backing)| backing.pool.has_learned_exclusive())
+                .map(|(identity, _)| identity.clone())
+                .collect()
+        };
+        for identity in asking {
+            self.catalogue.learn_asks(&identity, (self.clock)());
+        }
+    }
+
     /// Ends everything.
     pub async fn close(&self) {
+        self.remember_who_asks();
         let closing = self.backings();
         futures::future::join_all(closing.iter().map(|backing| backing.pool.close())).await;
     }

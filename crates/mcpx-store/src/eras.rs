@@ -26,6 +26,10 @@ pub struct EraVerdict {
     /// Whether it only speaks the HTTP+SSE of 2024-11-05.
     #[serde(default)]
     pub old_sse: bool,
+    /// Whether it once asked a question that belonged to no call it could be told from: then its instances serve one call
+    /// at a time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// When that was found.
     #[serde(with = "crate::time")]
     pub at: Timestamp,
@@ -39,6 +43,7 @@ impl EraVerdict {
             era: era.word().to_owned(),
             revision: revision.map(|revision| revision.as_str().to_owned()),
             old_sse,
+            asks: false,
             at,
         }
     }
@@ -85,10 +90,15 @@ impl Eras {
     /// # Errors
     ///
     /// [`StoreError`] when the file cannot be written.
-    pub fn put(&self, identity: &str, verdict: EraVerdict) -> Result<Option<Problem>, StoreError> {
+    pub fn put(
+        &self,
+        identity: &str,
+        mut verdict: EraVerdict,
+    ) -> Result<Option<Problem>, StoreError> {
         let now = verdict.at;
         let ((), problem) = list_file::update(&self.path, now, |content: &mut Content| {
             let verdicts = &mut content.verdicts;
+            verdict.asks |= verdicts.get(identity).is_some_and(|before| before.asks);
             verdicts.insert(identity.to_owned(), verdict);
             verdicts.retain(|_, verdict| now.duration_since(verdict.at) <= KEEP);
             while verdicts.len() > MAX_VERDICTS {
@@ -100,6 +110,28 @@ impl Eras {
             }
         })?;
         Ok(problem)
+    }
+
+    /// Remembers of a server that its questions need a caller of their own. Returns whether that is news.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the file cannot be written.
+    pub fn put_asks(&self, identity: &str, now: Timestamp) -> Result<bool, StoreError> {
+        let (is_news, _) = list_file::update(&self.path, now, |content: &mut Content| {
+            let verdict = content
+                .verdicts
+                .entry(identity.to_owned())
+                .or_insert_with(|| EraVerdict {
+                    era: String::new(),
+                    revision: None,
+                    old_sse: false,
+                    asks: false,
+                    at: now,
+                });
+            !std::mem::replace(&mut verdict.asks, true)
+        })?;
+        Ok(is_news)
     }
 
     /// Drops the verdict of a server that turned out to speak otherwise. Returns whether there was one.
@@ -121,6 +153,19 @@ mod tests {
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_790_000_000 + second).unwrap()
+    }
+
+    #[test]
+    fn that_a_server_asks_outlives_what_is_found_out_about_it_later() {
+        let home = testkit::TempHome::new();
+        let eras = Eras::new(&StateDir::open(home.path().join("state")).unwrap());
+        assert!(eras.put_asks("a", at(0)).unwrap());
+        assert!(!eras.put_asks("a", at(1)).unwrap());
+        let verdict = EraVerdict::new(Era::Legacy, None, false, at(2));
+        eras.put("a", verdict).unwrap();
+        let (verdicts, problem) = eras.load();
+        assert_eq!(problem, None);
+        assert!(verdicts["a"].asks && verdicts["a"].era() == Some(Era::Legacy));
     }
 
     #[test]

@@ -120,17 +120,11 @@ async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartErr
     };
     let lock = state.path(&format!("daemon-{}.lock", config.key));
     let elected = elect(&lock, &socket)?;
-    let address = format!(
-        "{}:{}",
-        settings.text(key::DAEMON_ADDRESS),
-        settings.int(key::DAEMON_PORT)
+    let (host, port) = (
+        settings.text(key::DAEMON_ADDRESS).to_owned(),
+        settings.int(key::DAEMON_PORT),
     );
-    let tcp = TcpListener::bind(&address)
-        .await
-        .map_err(|source| StartError::Port {
-            address: address.clone(),
-            source,
-        })?;
+    let tcp = listen(&host, port).await?;
     let endpoint = tcp
         .local_addr()
         .map(|address| format!("http://{address}"))
@@ -181,9 +175,18 @@ async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartErr
     told::started(&hub);
     tell_leftovers(&hub, &begun, guardian.is_some());
     hub.registry.apply(&hub.config()).await;
+    let is_wide = tcp
+        .local_addr()
+        .is_ok_and(|address| !address.ip().is_loopback());
+    if is_wide {
+        let text = format!(
+            "it listens on {host}, which other machines may reach; whoever has the token may run what its servers can"
+        );
+        told::warned(&hub, "daemon.address", text);
+    }
     let access = Access::new(
         &token,
-        Vec::new(),
+        if is_wide { vec![host] } else { Vec::new() },
         settings.list(key::TRANSPORT_ALLOWED_ORIGINS).to_vec(),
     );
     let children = begun.children;
@@ -224,6 +227,20 @@ async fn live(start: Start, guardian: Option<PathBuf>) -> Result<Ended, StartErr
     })
 }
 
+/// The TCP port of the settings.
+async fn listen(host: &str, port: usize) -> Result<TcpListener, StartError> {
+    let failed = |source| StartError::Port {
+        address: format!("{host}:{port}"),
+        source,
+    };
+    let number = u16::try_from(port).map_err(|_| {
+        failed(std::io::Error::other(
+            "`daemon.port` has to be a number up to 65535",
+        ))
+    })?;
+    TcpListener::bind((host, number)).await.map_err(failed)
+}
+
 /// Sees to it that the guardian is there, for ever.
 async fn keep_guarded(hub: &Hub, children: &Children) {
     loop {
@@ -257,9 +274,17 @@ async fn signals(hub: Arc<Hub>) {
                 // Why it failed is in the status and in the log.
                 let _kept = super::reload::reload(&hub).await;
             }
-            _ = terminate.recv() => ending::begin(&hub, false),
-            _ = interrupt.recv() => ending::begin(&hub, false),
+            _ = terminate.recv() => end(&hub),
+            _ = interrupt.recv() => end(&hub),
         }
+    }
+}
+
+fn end(hub: &Arc<Hub>) {
+    if hub.is_ending() {
+        ending::now(hub);
+    } else {
+        ending::begin(hub, false);
     }
 }
 
@@ -373,5 +398,6 @@ pub(crate) fn set_limits(hub: &Hub) {
         list: settings
             .duration(key::POOL_CALL_TIMEOUT)
             .max(Duration::from_secs(10)),
+        instances: settings.int(key::POOL_GLOBAL_MAX),
     });
 }

@@ -12,6 +12,7 @@ use mcpx_catalog::search::{Entry as SearchEntry, Hit, Search};
 use mcpx_catalog::shape::Shape;
 use mcpx_config::Server;
 use mcpx_store::StateDir;
+use mcpx_store::eras::Eras;
 use mcpx_store::history::HistoryFile;
 use mcpx_store::schemas::{Entry, SchemaCache};
 
@@ -29,6 +30,8 @@ pub struct Catalogue {
     /// Which reading of a server the index holds.
     indexed: Mutex<std::collections::HashMap<String, (Arc<Known>, mcpx_config::ToolFilter)>>,
     problems: Mutex<Vec<String>>,
+    /// Launches whose servers asked a question that belonged to no call.
+    asks: Mutex<std::collections::BTreeSet<String>>,
 }
 
 impl Catalogue {
@@ -52,6 +55,15 @@ impl Catalogue {
             search: RwLock::default(),
             indexed: Mutex::default(),
             problems: Mutex::new(problems),
+            asks: Mutex::new(
+                Eras::new(state)
+                    .load()
+                    .0
+                    .into_iter()
+                    .filter(|(_, verdict)| verdict.asks)
+                    .map(|(identity, _)| identity)
+                    .collect(),
+            ),
         }
     }
 
@@ -59,6 +71,25 @@ impl Catalogue {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         std::mem::take(&mut *self.problems.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a server of this launch once asked a question that belonged to no call.
+    #[must_use]
+    pub fn asks(&self, identity: &str) -> bool {
+        let asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
+        asks.contains(identity)
+    }
+
+    /// Remembers that one did.
+    pub fn learn_asks(&self, identity: &str, now: Timestamp) {
+        let is_news = self
+            .asks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(identity.to_owned());
+        if is_news && let Err(error) = Eras::new(&self.state).put_asks(identity, now) {
+            self.problem(error.to_string());
+        }
     }
 
     /// The record of changes.
@@ -236,7 +267,10 @@ fn from_cache(entry: &Entry) -> Option<Known> {
     known.prompts = all(entry.prompts.as_ref(), Prompt::parse);
     known.instructions.clone_from(&entry.instructions);
     known.server_info = entry.server_info.as_ref().and_then(|raw| raw.object().ok());
-    known.capabilities = entry.capabilities.as_ref().and_then(|raw| raw.object().ok());
+    known.capabilities = entry
+        .capabilities
+        .as_ref()
+        .and_then(|raw| raw.object().ok());
     known.revision.clone_from(&entry.revision);
     Some(known)
 }

@@ -190,6 +190,14 @@ impl Pool {
             .is_exclusive
     }
 
+    /// Whether it does so although nobody configured it: see [`Pool::learn_exclusive`].
+    #[must_use]
+    pub fn has_learned_exclusive(&self) -> bool {
+        let server = self.server();
+        let is_configured = server.sharing == Sharing::Exclusive || server.single_caller_questions;
+        !is_configured && self.is_exclusive()
+    }
+
     /// Waits for the right to use an instance for one call.
     ///
     /// # Errors
