@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
@@ -12,11 +12,10 @@ use mcp_server::http::{Http, HttpConfig};
 use mcp_server::{Config, Limits, Sealer, Server};
 use mcpx_api::{ApiError, Caller, Code};
 use mcpx_config::settings::key;
-use tokio::sync::broadcast::error::RecvError;
 
+use super::follow::follow;
 use super::who::{ByHeaders, Who};
-use super::{Changed, Common, Front, Kind, Surface};
-use crate::events::kind as event;
+use super::{Common, Front, Kind, Surface};
 use crate::hub::Hub;
 use crate::routes::{Body, refused, response};
 
@@ -25,8 +24,6 @@ const STDIO_PROTOCOL: &str = "mcpx-stdio";
 
 /// Most kinds that are served over HTTP at the same time.
 const KINDS: usize = 32;
-/// Changes that come together are told together.
-const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// The fronts of a hub.
 #[derive(Default)]
@@ -34,7 +31,7 @@ pub struct Fronts {
     http: Mutex<HashMap<Kind, Served>>,
     stdio: Mutex<HashMap<u64, Served>>,
     next: AtomicU64,
-    common: Arc<Common>,
+    pub(super) common: Arc<Common>,
     sealer: OnceLock<Arc<Sealer>>,
     following: OnceLock<()>,
 }
@@ -253,7 +250,7 @@ impl Fronts {
         Ok(Arc::clone(self.sealer.get_or_init(|| Arc::new(made))))
     }
 
-    fn all(&self) -> Vec<Arc<Front>> {
+    pub(super) fn all(&self) -> Vec<Arc<Front>> {
         let mut all: Vec<_> = lock(&self.http)
             .values()
             .map(|served| Arc::clone(&served.front))
@@ -347,85 +344,4 @@ fn config(hub: &Hub, is_pipe: bool) -> Config {
             ..usual
         },
     }
-}
-
-/// Passes on what happens in the hub, until it ends.
-async fn follow(
-    hub: Weak<Hub>,
-    mut live: tokio::sync::broadcast::Receiver<crate::events::Event>,
-    stopping: tokio_util::sync::CancellationToken,
-) {
-    let mut changed = false;
-    loop {
-        let said = tokio::select! {
-            said = live.recv() => Some(said),
-            () = tokio::time::sleep(DEBOUNCE), if changed => None,
-            () = stopping.cancelled() => return,
-        };
-        let Some(hub) = hub.upgrade() else { return };
-        match said {
-            None => {
-                changed = false;
-                for front in hub.fronts.all() {
-                    front.tell_what_changed(&hub);
-                }
-            }
-            Some(Ok(said)) => changed |= pass_on(&hub, &said),
-            // Something was missed: the lists are looked at.
-            Some(Err(RecvError::Lagged(_))) => changed = true,
-            Some(Err(RecvError::Closed)) => return,
-        }
-    }
-}
-
-/// Whether lists may have changed.
-fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
-    let server = said.server.clone().unwrap_or_default();
-    match said.kind.as_str() {
-        event::CATALOG_READ => {
-            for front in hub.fronts.all() {
-                front.was_read(&server);
-            }
-            return true;
-        }
-        event::CATALOG_CHANGED | event::CONFIG_CHANGED => return true,
-        event::RESOURCE_UPDATED => {
-            let uri = said.data.string("uri").unwrap_or_default();
-            for front in hub.fronts.all() {
-                front.resource_updated(hub, &server, &uri);
-            }
-        }
-        event::ELICITATION_COMPLETE => {
-            // The session that was asked hears of it; the id is nobody else's.
-            let id = said.data.string("elicitationId").unwrap_or_default();
-            for front in hub.fronts.all() {
-                front.notifier.elicitation_done(&id);
-            }
-        }
-        event::TOOLS_CHANGED | event::PROMPTS_CHANGED | event::RESOURCES_CHANGED => {
-            let changed = Changed {
-                tools: said.kind == event::TOOLS_CHANGED,
-                prompts: said.kind == event::PROMPTS_CHANGED,
-                resources: said.kind == event::RESOURCES_CHANGED,
-            };
-            for front in hub.fronts.all() {
-                front.said_changed(hub, &server, changed);
-            }
-        }
-        event::SERVER_STOP => {
-            let instance = said.data.string("instance").unwrap_or_default();
-            let hub = Arc::clone(hub);
-            // It may take a start.
-            tokio::spawn(async move {
-                let watches = &hub.fronts.common.watches;
-                for uri in watches.renew(&hub, &server, &instance).await {
-                    for front in hub.fronts.all() {
-                        front.resource_updated(&hub, &server, &uri);
-                    }
-                }
-            });
-        }
-        _ => {}
-    }
-    false
 }

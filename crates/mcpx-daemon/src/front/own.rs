@@ -10,7 +10,6 @@ use mcpx_api::{ApiError, Op, Params};
 use serde_json::{Map, Value, json};
 
 use crate::ops::Reply;
-use crate::registry::views::Views;
 
 /// Parameters that say who asks: the connection says it already.
 const OF_THE_CONNECTION: [&str; 2] = ["context", "session"];
@@ -127,24 +126,24 @@ fn property(param: &Param) -> Value {
 }
 
 /// What a model should know of the hub: how to get from a task to a call.
-pub(super) fn instructions(views: &Views) -> String {
+pub(super) fn instructions(namespaces: &[String]) -> String {
     let mut text = "Tools of other MCP servers are reached through this one. `mcpx_namespaces` lists the servers; \
         `mcpx_search` finds a tool by words; `mcpx_types` shows its signature; `mcpx_call` calls it, with \
         `tool: \"namespace.tool\"` and `args`. Read the signature before the first call of a tool. A result that is \
         too large comes with a handle for `mcpx_read`."
         .to_owned();
-    let all = views.namespaces();
-    if !all.is_empty() {
+    if !namespaces.is_empty() {
         text.push_str(" Namespaces: ");
         text.push_str(
-            &all.iter()
+            &namespaces
+                .iter()
                 .take(NAMED)
                 .cloned()
                 .collect::<Vec<_>>()
                 .join(", "),
         );
-        if all.len() > NAMED {
-            text.push_str(&format!(" and {} more", all.len() - NAMED));
+        if namespaces.len() > NAMED {
+            text.push_str(&format!(" and {} more", namespaces.len() - NAMED));
         }
         text.push('.');
     }
@@ -276,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_instructions_are_short_and_say_the_way() {
-        let text = instructions(&Views::default());
+        let text = instructions(&[]);
         let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
         assert!(at("mcpx_namespaces") < at("mcpx_search") && at("mcpx_search") < at("mcpx_types"));
         assert!(

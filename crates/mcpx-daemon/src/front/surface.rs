@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mcp_wire::{Object, Raw, ServerCapabilities};
 use mcpx_api::{ApiError, Code};
+use mcpx_config::Profiles;
 
 use super::kind::Kind;
 use super::names::{self, Owned};
@@ -17,6 +18,7 @@ use crate::registry::views::Views;
 pub(super) struct Surface<'a> {
     kind: &'a Kind,
     views: Arc<Views>,
+    profiles: Profiles,
 }
 
 /// Whose a tool is.
@@ -36,6 +38,7 @@ impl<'a> Surface<'a> {
         Self {
             kind,
             views: hub.registry.views(),
+            profiles: hub.settings().profiles(),
         }
     }
 
@@ -51,11 +54,15 @@ impl<'a> Surface<'a> {
             .filter_map(|name| self.views.by_name.get(name))
     }
 
+    /// The servers that the configured profiles show.
+    fn shown(&self) -> impl Iterator<Item = &Arc<Upstream>> {
+        let all = self.views.by_name.values();
+        all.filter(|upstream| self.profiles.admits(&upstream.server))
+    }
+
     /// The servers whose prompts and resources have the hub's names.
     fn named(&self) -> impl Iterator<Item = &Arc<Upstream>> {
-        self.views
-            .by_name
-            .values()
+        self.shown()
             .filter(|upstream| self.kind.own && !self.passes(&upstream.server.name))
     }
 
@@ -242,7 +249,12 @@ impl<'a> Surface<'a> {
             return self.passed().next()?.known()?.instructions.clone();
         }
         if self.kind.own {
-            return Some(own::instructions(&self.views));
+            return Some(own::instructions(
+                &self
+                    .shown()
+                    .map(|upstream| upstream.server.namespace.clone())
+                    .collect::<Vec<_>>(),
+            ));
         }
         let all: Vec<String> = self
             .passed()

@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use mcpx_api::Caller;
+use tokio::time::Instant;
 
 use super::names::Owned;
 use crate::hub::Hub;
 use crate::registry::call::CallError;
 use crate::registry::watch::Watching;
+
+/// The longest that a new subscription waits, after instances that ended.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Subscriptions to resources.
 #[derive(Default)]
@@ -21,10 +26,30 @@ pub(super) struct Watches {
 type OfServer = HashMap<String, Watched>;
 
 struct Watched {
-    watching: Watching,
+    /// `None` while another instance is looked for.
+    watching: Option<Watching>,
     caller: Caller,
     /// The fronts whose clients watch.
     by: BTreeSet<u64>,
+    /// How often the instance was lost in a short time, and when last.
+    losses: u32,
+    lost_at: Option<Instant>,
+}
+
+impl Watched {
+    /// The instance is lost; how long to wait before another one is asked.
+    fn lose(&mut self) -> Duration {
+        self.watching = None;
+        let is_streak = self
+            .lost_at
+            .is_some_and(|last| last.elapsed() < 2 * LONGEST_PAUSE);
+        self.losses = if is_streak { self.losses + 1 } else { 0 };
+        self.lost_at = Some(Instant::now());
+        match self.losses {
+            0 => Duration::ZERO,
+            losses => Duration::from_secs(1 << losses.min(6)).min(LONGEST_PAUSE),
+        }
+    }
 }
 
 impl Watches {
@@ -46,7 +71,9 @@ impl Watches {
     ) -> Result<(), CallError> {
         let of_server = self.of(&owned.server);
         let mut of_server = of_server.lock().await;
-        if let Some(watched) = of_server.get_mut(&owned.name) {
+        if let Some(watched) = of_server.get_mut(&owned.name)
+            && watched.watching.is_some()
+        {
             watched.by.insert(front);
             return Ok(());
         }
@@ -54,12 +81,17 @@ impl Watches {
             .registry
             .watch(&owned.server, &owned.name, &caller)
             .await?;
-        let watched = Watched {
-            watching,
-            caller,
-            by: [front].into(),
-        };
-        of_server.insert(owned.name.clone(), watched);
+        let watched = of_server
+            .entry(owned.name.clone())
+            .or_insert_with(|| Watched {
+                watching: None,
+                caller,
+                by: BTreeSet::new(),
+                losses: 0,
+                lost_at: None,
+            });
+        watched.watching = Some(watching);
+        watched.by.insert(front);
         Ok(())
     }
 
@@ -72,32 +104,65 @@ impl Watches {
         };
         watched.by.remove(&front);
         if watched.by.is_empty()
-            && let Some(watched) = of_server.remove(&owned.name)
+            && let Some(watching) = of_server
+                .remove(&owned.name)
+                .and_then(|watched| watched.watching)
         {
-            watched.watching.end().await;
+            watching.end().await;
         }
     }
 
-    /// An instance ended: what it told of is subscribed at another. Returns what may have changed meanwhile: the
-    /// server's URIs.
+    /// An instance ended: what it told of is subscribed at another, later and later when that goes on. Returns what may
+    /// have changed meanwhile: the server's URIs.
     pub(super) async fn renew(&self, hub: &Hub, server: &str, instance: &str) -> Vec<String> {
         let of_server = self.of(server);
+        let mut lost = Vec::new();
+        let mut pause = Duration::ZERO;
+        for (uri, watched) in of_server.lock().await.iter_mut() {
+            let is_of = |watching: &Watching| watching.instance() == instance;
+            if watched.watching.as_ref().is_some_and(is_of) {
+                pause = pause.max(watched.lose());
+                lost.push(uri.clone());
+            }
+        }
+        if lost.is_empty() {
+            return lost;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = hub.stopping.cancelled() => return Vec::new(),
+        }
         let mut of_server = of_server.lock().await;
-        let lost: Vec<String> = of_server
-            .iter()
-            .filter(|(_, watched)| watched.watching.instance() == instance)
-            .map(|(uri, _)| uri.clone())
-            .collect();
         for uri in &lost {
-            let Some(mut watched) = of_server.remove(uri) else {
+            let Some(watched) = of_server.get_mut(uri) else {
                 continue;
             };
-            // A server that is out of order for now is asked again by the next client that watches.
-            if let Ok(watching) = hub.registry.watch(server, uri, &watched.caller).await {
-                watched.watching = watching;
-                of_server.insert(uri.clone(), watched);
+            if watched.watching.is_none() {
+                // A server that is out of order for now is asked again by the next client that watches.
+                watched.watching = hub.registry.watch(server, uri, &watched.caller).await.ok();
             }
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_ends_again_and_again_is_asked_later_and_later() {
+        let mut watched = Watched {
+            watching: None,
+            caller: Caller::default(),
+            by: BTreeSet::new(),
+            losses: 0,
+            lost_at: None,
+        };
+        assert_eq!(watched.lose(), Duration::ZERO);
+        let pauses: Vec<u64> = (0..8).map(|_| watched.lose().as_secs()).collect();
+        assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
+        tokio::time::advance(Duration::from_secs(200)).await;
+        assert_eq!(watched.lose(), Duration::ZERO);
     }
 }

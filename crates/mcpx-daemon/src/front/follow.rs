@@ -1,0 +1,94 @@
+//! Passes on to clients what happens in the hub: lists and resources that change, persons who are done at a page.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+
+use super::lists::Changed;
+use crate::events::kind as event;
+use crate::hub::Hub;
+
+/// Changes that come together are told together.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+/// Passes on what happens in the hub, until it ends.
+pub(super) async fn follow(
+    hub: Weak<Hub>,
+    mut live: tokio::sync::broadcast::Receiver<crate::events::Event>,
+    stopping: tokio_util::sync::CancellationToken,
+) {
+    let mut changed = false;
+    loop {
+        let said = tokio::select! {
+            said = live.recv() => Some(said),
+            () = tokio::time::sleep(DEBOUNCE), if changed => None,
+            () = stopping.cancelled() => return,
+        };
+        let Some(hub) = hub.upgrade() else { return };
+        match said {
+            None => {
+                changed = false;
+                for front in hub.fronts.all() {
+                    front.tell_what_changed(&hub);
+                }
+            }
+            Some(Ok(said)) => changed |= pass_on(&hub, &said),
+            // Something was missed: the lists are looked at.
+            Some(Err(RecvError::Lagged(_))) => changed = true,
+            Some(Err(RecvError::Closed)) => return,
+        }
+    }
+}
+
+/// Whether lists may have changed.
+fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
+    let server = said.server.clone().unwrap_or_default();
+    match said.kind.as_str() {
+        event::CATALOG_READ => {
+            for front in hub.fronts.all() {
+                front.was_read(&server);
+            }
+            return true;
+        }
+        event::CATALOG_CHANGED | event::CONFIG_CHANGED => return true,
+        event::RESOURCE_UPDATED => {
+            let uri = said.data.string("uri").unwrap_or_default();
+            for front in hub.fronts.all() {
+                front.resource_updated(hub, &server, &uri);
+            }
+        }
+        event::ELICITATION_COMPLETE => {
+            // The session that was asked hears of it; the id is nobody else's.
+            let id = said.data.string("elicitationId").unwrap_or_default();
+            for front in hub.fronts.all() {
+                front.notifier.elicitation_done(&id);
+            }
+        }
+        event::TOOLS_CHANGED | event::PROMPTS_CHANGED | event::RESOURCES_CHANGED => {
+            let changed = Changed {
+                tools: said.kind == event::TOOLS_CHANGED,
+                prompts: said.kind == event::PROMPTS_CHANGED,
+                resources: said.kind == event::RESOURCES_CHANGED,
+            };
+            for front in hub.fronts.all() {
+                front.said_changed(hub, &server, changed);
+            }
+        }
+        event::SERVER_STOP => {
+            let instance = said.data.string("instance").unwrap_or_default();
+            let hub = Arc::clone(hub);
+            // It may take a start.
+            tokio::spawn(async move {
+                let watches = &hub.fronts.common.watches;
+                for uri in watches.renew(&hub, &server, &instance).await {
+                    for front in hub.fronts.all() {
+                        front.resource_updated(&hub, &server, &uri);
+                    }
+                }
+            });
+        }
+        _ => {}
+    }
+    false
+}
