@@ -15,14 +15,12 @@ use crate::hub::Hub;
 const STEP: Duration = Duration::from_millis(20);
 
 /// Begins the end. Tasks that run may end within `http.shutdownGrace`; what runs longer is marked as interrupted. Asked
-/// for a second time it does not wait any more.
+/// for a second time it goes on as it was.
 pub(crate) fn begin(hub: &Arc<Hub>, restart: bool) {
     if restart {
         hub.restarting.store(true, Ordering::SeqCst);
     }
     if hub.draining.swap(true, Ordering::SeqCst) {
-        hub.tasks.interrupt(hub);
-        hub.stopping.cancel();
         return;
     }
     let data = Object::new().with("restart", restart);
@@ -36,6 +34,13 @@ pub(crate) fn begin(hub: &Arc<Hub>, restart: bool) {
         hub.tasks.interrupt(&hub);
         hub.stopping.cancel();
     });
+}
+
+/// Ends without waiting for what runs.
+pub(crate) fn now(hub: &Hub) {
+    hub.draining.store(true, Ordering::SeqCst);
+    hub.tasks.interrupt(hub);
+    hub.stopping.cancel();
 }
 
 /// Refuses what would begin something while the daemon ends.

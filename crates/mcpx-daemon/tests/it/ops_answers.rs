@@ -468,3 +468,88 @@ async fn an_unknown_profile_is_named_with_those_there_are() {
         .collect();
     assert_eq!(names, ["words"]);
 }
+
+/// The daemon's record, which only its owner can read.
+fn record(daemon: &Daemon) -> Value {
+    let files = std::fs::read_dir(daemon.home().join("state")).expect("a folder");
+    let file = files
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.starts_with("daemon-") && name.ends_with(".json")
+        })
+        .expect("a record");
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = file.metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    serde_json::from_slice(&std::fs::read(file).expect("text")).expect("JSON")
+}
+
+#[tokio::test]
+async fn over_tcp_only_this_machine_with_the_token_is_answered_and_no_page_of_the_web() {
+    use mcpx_api::client::{ClientError, Endpoint};
+    use mcpx_api::{Client, operation};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let (daemon, _chaos) = daemon().await;
+    // It answers from then on when its record is written.
+    daemon.checked(Op::Health, json!({})).await;
+    let record = record(&daemon);
+    let endpoint = record["endpoint"].as_str().expect("an endpoint");
+    let address = endpoint
+        .strip_prefix("http://")
+        .expect("an address")
+        .to_owned();
+    let token = record["token"].as_str().expect("a token").to_owned();
+    let ask = async |token: Option<&str>| {
+        let endpoint = Endpoint::Tcp {
+            address: address.clone(),
+            token: token.map(str::to_owned),
+        };
+        let client = Client::new(
+            endpoint,
+            Caller::default(),
+            std::time::Duration::from_secs(20),
+        );
+        client
+            .send(operation(Op::Health), &mcp_wire::Object::new())
+            .await
+    };
+    assert!(ask(Some(&token)).await.is_ok());
+    for wrong in [None, Some("x"), Some("")] {
+        let Err(ClientError::Api(error)) = ask(wrong).await else {
+            panic!("{wrong:?} was let in")
+        };
+        assert_eq!(error.code, Code::Unauthorized);
+        assert!(!error.message.contains(&token));
+    }
+    // A name that leads to this machine, and a page that knows the token.
+    let cases = [
+        ("evil.example", None, "403"),
+        (address.as_str(), Some("https://evil.example"), "403"),
+        (address.as_str(), Some("null"), "403"),
+        (address.as_str(), Some("http://localhost:3000"), "200"),
+    ];
+    for (host, origin, status) in cases {
+        let mut stream = tokio::net::TcpStream::connect(&address)
+            .await
+            .expect("a daemon");
+        let origin = origin.map_or_else(String::new, |origin| format!("origin: {origin}\r\n"));
+        let request = format!(
+            "GET /v1/health HTTP/1.1\r\nhost: {host}\r\n{origin}authorization: Bearer {token}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut head = [0_u8; 12];
+        stream.read_exact(&mut head).await.expect("a head");
+        assert_eq!(
+            String::from_utf8_lossy(&head[9..]),
+            status,
+            "{host} {origin}"
+        );
+    }
+}
