@@ -210,6 +210,7 @@ async fn start(
         spec.limits.message,
         spec.timeouts.shutdown,
         strays_in,
+        spec.redactor.clone(),
     )
     .await;
     match started {

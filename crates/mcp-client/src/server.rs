@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use child_process::Program;
 use mcp_wire::Implementation;
+use untrusted_text::redact::Redactor;
 
 use crate::connect::Verdict;
 use crate::transport::Authorizer;
@@ -29,6 +30,8 @@ pub struct ServerSpec {
     /// Whether every call is made for the same caller. Then a question that cannot be attributed to one of several open
     /// calls is still asked; otherwise it is refused.
     pub single_caller: bool,
+    /// Knows what must not be told when something fails: of the command line, and of what the server writes.
+    pub redactor: Redactor,
 }
 
 impl ServerSpec {
@@ -43,6 +46,7 @@ impl ServerSpec {
             limits: Limits::default(),
             remembered: None,
             single_caller: false,
+            redactor: Redactor::default(),
         }
     }
 
@@ -51,7 +55,7 @@ impl ServerSpec {
     pub fn label(&self) -> Label {
         Label {
             name: self.name.clone(),
-            resolved: self.reach.to_string(),
+            resolved: self.redactor.redact(&self.reach.to_string()).text.into_owned(),
         }
     }
 }

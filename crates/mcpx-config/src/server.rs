@@ -102,6 +102,8 @@ pub struct Server {
     pub availability: Availability,
     /// The entry as it was written, for [`Server::shown`].
     pub(crate) written: Written,
+    /// What variables put into it, or what it takes of them, that is secret by its name.
+    pub(crate) looked_up: Vec<Secret>,
     /// For an alias: the identity of the server behind it.
     pub(crate) alias_identity: Option<String>,
 }

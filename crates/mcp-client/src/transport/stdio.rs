@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use untrusted_text::Untrusted;
+use untrusted_text::redact::Redactor;
 
 use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::failure::{Cause, Delivery};
@@ -35,6 +36,7 @@ pub(crate) struct Stdio {
     closing: mpsc::Sender<(Duration, oneshot::Sender<Vec<i32>>)>,
     shutdown: Duration,
     pid: i32,
+    redactor: Redactor,
 }
 
 impl Stdio {
@@ -47,6 +49,7 @@ impl Stdio {
         limit: usize,
         shutdown: Duration,
         strays: mpsc::Sender<Stray>,
+        redactor: Redactor,
     ) -> Result<Self, Broken> {
         let program = program.stdin(Stdin::Pipe).output(Output::Separate);
         let mut running = program.start().await.map_err(|error| {
@@ -79,6 +82,7 @@ impl Stdio {
             closing,
             shutdown,
             pid,
+            redactor,
         })
     }
 }
@@ -277,7 +281,7 @@ impl Transport for Stdio {
     fn stderr(&self) -> Option<Untrusted> {
         let state = self.shared.state();
         let text = format!("{}{}", state.junk.in_words(), state.stderr.text());
-        let text = text.trim_end();
+        let text = self.redactor.redact(text.trim_end()).text;
         (!text.is_empty()).then(|| Untrusted::new(text))
     }
 

@@ -165,8 +165,8 @@ impl Server {
         matches!(self.auth, Some(Auth::OAuth { .. }))
     }
 
-    /// Every value that must not be printed, logged or stored: credentials, and the values of variables and headers
-    /// that came from outside the entry. For a redactor.
+    /// Every value that must not be printed, logged or stored: credentials, what stands under a secret's name, and the
+    /// variables with such a name that the entry refers to or requires. For a redactor.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = match &self.auth {
@@ -209,6 +209,7 @@ impl Server {
             }
             Reach::Alias { .. } => {}
         }
+        secrets.extend(self.looked_up.iter().map(|value| value.expose().to_owned()));
         secrets.retain(|secret| !secret.is_empty());
         secrets
     }

@@ -13,7 +13,7 @@ pub(crate) use mcpx_block::{PoolBlock, is_pool_key};
 use reader::Reader;
 
 use super::{
-    Availability, Origin, Protocol, Reach, Reason, Scope, Server, Sharing, Transport,
+    Availability, Origin, Protocol, Reach, Reason, Scope, Secret, Server, Sharing, Transport,
     expand::Variables,
 };
 use crate::{
@@ -146,6 +146,30 @@ pub(crate) fn read(
         .collect();
     unknown_keys.sort();
 
+/// The secrets that the entry takes from variables.
+fn looked_up(server: &Server, surroundings: &Surroundings) -> Vec<Secret> {
+    let variables = Variables {
+        surroundings,
+        folder: &server.origin.folder,
+    };
+    let mut found = Vec::new();
+    let mut values = vec![&server.written.0];
+    while let Some(value) = values.pop() {
+        match value {
+            serde_json::Value::String(text) => found.extend(variables.secrets_in(text)),
+            serde_json::Value::Array(parts) => values.extend(parts),
+            serde_json::Value::Object(members) => values.extend(members.values()),
+            _ => {}
+        }
+    }
+    let of_tools = server.preconditions.values();
+    let of_tools = of_tools.flat_map(|precondition| &precondition.requires_secrets);
+    let required = server.requires_secrets.iter().chain(of_tools);
+    found.extend(required.filter_map(|name| surroundings.env.get(name).cloned()));
+    found.into_iter().map(Secret::new).collect()
+}
+
+
     let mut server = Server {
         name: entry.name.clone(),
         namespace: block
@@ -191,8 +215,10 @@ pub(crate) fn read(
             || matches!(scope, Scope::Call | Scope::Pid | Scope::Session),
         availability: Availability::Ready,
         written: super::Written(node.to_json()),
+        looked_up: Vec::new(),
         alias_identity: None,
     };
+    server.looked_up = looked_up(&server, context.surroundings);
     server.availability = if is_trusted {
         match reader
             .reason

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use super::shown::is_secret_name;
 use crate::Surroundings;
 
 /// How deep defaults may hold references with defaults.
@@ -34,6 +35,28 @@ impl Variables<'_> {
     /// The first reference without a value and without a default.
     pub(crate) fn expand(self, text: &str) -> Result<String, Missing> {
         self.expand_within(text, 0)
+    }
+
+    /// The values of the variables that a text refers to, when their names or the question for them say that they are
+    /// secrets.
+    pub(crate) fn secrets_in(self, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            rest = &rest[at + 2..];
+            let Some(reference) = closing(rest).and_then(|end| reference(&rest[..end])) else {
+                continue;
+            };
+            let name = match reference.kind {
+                RefKind::Input => input_variable(reference.name),
+                RefKind::Plain | RefKind::Env if is_secret_name(reference.name) => {
+                    reference.name.to_owned()
+                }
+                RefKind::Plain | RefKind::Env => continue,
+            };
+            found.extend(self.surroundings.env.get(&name).cloned());
+        }
+        found
     }
 
     fn expand_within(self, text: &str, depth: usize) -> Result<String, Missing> {

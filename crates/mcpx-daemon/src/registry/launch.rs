@@ -19,6 +19,7 @@ use mcp_client::{
 };
 use mcp_wire::{Era, Implementation};
 use mcpx_config::{Protocol, Reach, Server, Sharing, Transport};
+use untrusted_text::redact::Redactor;
 use untrusted_text::terminal::one_line;
 
 use self::eras::EraMemory;
@@ -163,6 +164,7 @@ impl RealLaunch {
             limits: self.limits,
             remembered: remembered(server, known),
             single_caller: server.sharing == Sharing::Exclusive || server.single_caller_questions,
+            redactor: Redactor::with_values(server.secrets()),
         })
     }
 
@@ -296,7 +298,10 @@ fn not_started(server: &Server, resolved: &str, why: String) -> Box<Failure> {
     Box::new(Failure {
         server: Label {
             name: server.name.clone(),
-            resolved: resolved.to_owned(),
+            resolved: Redactor::with_values(server.secrets())
+                .redact(resolved)
+                .text
+                .into_owned(),
         },
         kind: FailureKind::NoAnswer {
             delivery: Delivery::NotSent,

@@ -295,3 +295,23 @@ fn preconditions_take_one_or_several() {
     assert_eq!(server.preconditions["put"].requires_secrets, ["K"]);
     assert_eq!(server.preconditions["put"].requires_servers, ["b"]);
 }
+
+#[test]
+fn a_secret_is_known_by_the_name_of_the_variable_that_it_comes_from() {
+    let entry = json!({
+        "command": "x",
+        "args": ["--as", "${MY_TOKEN}", "${PLACE}"],
+        "env": {"A": "${NONE:-${env:B_SECRET}}", "C": "${input:answer}"},
+        "mcpx": {"requiresSecrets": ["REQUIRED"]},
+    });
+    let env = [
+        ("MY_TOKEN", "of-args"),
+        ("PLACE", "no secret"),
+        ("B_SECRET", "of-default"),
+        ("MCPX_INPUT_ANSWER", "of-input"),
+        ("REQUIRED", "of-program"),
+    ];
+    let mut secrets = read_with(&entry, &env).unwrap().secrets();
+    secrets.sort();
+    assert_eq!(secrets, ["of-args", "of-default", "of-input", "of-program"]);
+}
