@@ -30,6 +30,7 @@ pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
         ..desk.caller()
     };
     let hub = Hub::new(&desk.told, &desk.config, caller, desk.printer)?;
+    refuse_itself(desk, &hub)?;
     let client = hub.connected().await?;
     let daemon = client.upgrade(&path, "mcpx-stdio").await?;
     let (mut from_daemon, mut to_daemon) = tokio::io::split(daemon);
@@ -59,6 +60,22 @@ pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// A list that names the hub as one of its servers, such as that of a host that both read: the daemon would serve itself.
+fn refuse_itself(desk: &Desk<'_>, hub: &Hub<'_>) -> Result<(), Failure> {
+    let owner = desk
+        .told
+        .surroundings
+        .variable(child_process::mark::VARIABLE);
+    let is_ours = |nonce: &str| owner == Some(nonce);
+    if hub.record().is_some_and(|record| is_ours(&record.nonce)) {
+        return Err(Failure::failed(
+            "this `mcpx serve` was started by the daemon that it would serve: the server list names the hub itself",
+        )
+        .hint("take that entry out of the list, or disable it: `\"mcpx\": {\"disabled\": true}`"));
+    }
+    Ok(())
 }
 
 fn encoded(text: &str) -> String {

@@ -13,5 +13,6 @@ mod guide;
 mod harness;
 mod listing;
 mod logs;
+mod serve;
 mod shell;
 mod writing;
