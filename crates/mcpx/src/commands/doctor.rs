@@ -1,6 +1,7 @@
 //! `mcpx doctor`: what the hub needs, each with a remedy. Starts no server and no daemon.
 
 mod checks;
+mod runtimes;
 
 use mcp_wire::{Object, Raw};
 use mcpx_config::settings::key;
@@ -74,6 +75,7 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
             all.extend(checks::settings(&config));
             all.push(checks::configuration(&config));
             all.extend(checks::servers(&told, &config));
+            all.extend(runtimes::runtimes(&told, &config));
             all.extend(checks::folders(&told, &config));
             let wait = config.settings.duration(key::DOCTOR_TIMEOUT);
             let looked = tokio::time::timeout(wait, checks::daemon(&told, &config, printer)).await;

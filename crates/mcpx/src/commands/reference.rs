@@ -18,8 +18,7 @@ pub(super) fn reference(matches: &ArgMatches, printer: Printer) -> Result<Exit, 
         Some("api") => mcpx_api::reference::page(),
         _ => cli_page(),
     };
-    printer.verbatim(page.as_bytes())?;
-    Ok(Exit::Ok)
+    super::shell_files::print(page.as_bytes(), "page", printer)
 }
 
 fn cli_page() -> String {

@@ -22,7 +22,8 @@ pub(super) fn completion(matches: &ArgMatches, printer: Printer) -> Result<Exit,
     print(&script, "script", printer)
 }
 
-fn print(bytes: &[u8], name: &str, printer: Printer) -> Result<Exit, Failure> {
+/// Prints a text that is no document; with `--json` as the one member of one.
+pub(super) fn print(bytes: &[u8], name: &str, printer: Printer) -> Result<Exit, Failure> {
     if printer.json {
         let text = String::from_utf8_lossy(bytes).into_owned();
         printer.document(&Raw::from(Object::new().with(name, text)))?;

@@ -62,7 +62,14 @@ pub(crate) fn this_program(exe: &Path) -> PathBuf {
 
 /// The command line of a daemon that reads what this command read.
 fn args(told: &Told, config: &Config) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["daemon".into()];
+    // It is detached already, so that it need not do so itself.
+    let mut args: Vec<OsString> = config
+        .settings
+        .list(key::AUTOSTART_ARGS)
+        .iter()
+        .filter(|word| *word != "--detached")
+        .map(OsString::from)
+        .collect();
     if told.choice.demo {
         args.push("--demo".into());
     }

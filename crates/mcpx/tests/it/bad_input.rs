@@ -1,5 +1,6 @@
 //! What is wrong is told with what was received, what there is, and what to do; with `--json` as one document.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::harness::{Mcpx, demo};
@@ -167,6 +168,78 @@ fn json_is_one_document_in_every_failure() {
     // And the variable.
     let mcpx = Mcpx::new().variable("MCPX_OUTPUT_JSON", "true");
     assert!(mcpx.run(&["nope"]).json()["error"].is_string());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_line_with_json_prints_one_document(words in proptest::collection::vec(word(), 0..6)) {
+        let mcpx = Mcpx::new();
+        let mut args = vec!["--json", "--no-daemon-autostart", "--demo"];
+        args.extend(words.iter().map(String::as_str));
+        let ran = mcpx.run(&args);
+        prop_assert!([0, 1, 2].contains(&ran.code), "{:?}\n{}", words, ran);
+        let is_document = serde_json::from_str::<serde_json::Value>(&ran.stdout).is_ok();
+        prop_assert!(is_document, "{:?}\n{}", words, ran);
+        prop_assert!(!ran.stderr.contains("panicked"), "{}", ran);
+    }
+}
+
+/// Words of commands and flags, and any others; not of those that go on for ever, and `--json=false`.
+fn word() -> impl Strategy<Value = String> {
+    let known: Vec<String> = [
+        "ls",
+        "call",
+        "demo.echo",
+        "types",
+        "servers",
+        "add",
+        "import",
+        "--from",
+        "cursor",
+        "config",
+        "--path",
+        "settings",
+        "get",
+        "set",
+        "pool.max",
+        "log",
+        "sql",
+        "select 1",
+        "--schema",
+        "task",
+        "read",
+        "status",
+        "search",
+        "-n",
+        "3",
+        "--",
+        "-",
+        "=",
+        "a=b",
+        "{",
+        "{}",
+        "[1]",
+        "@",
+        "--pool-max",
+        "--config",
+        "--help",
+        "--version",
+        "doctor",
+        "man",
+        "completion",
+        "bash",
+        "batch",
+        "-c",
+        "stop",
+        "daemons",
+        "history",
+        "x y",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    prop_oneof![4 => proptest::sample::select(known), 1 => "[^\0]{0,6}", 1 => "--[a-z-]{0,10}"]
 }
 
 #[test]

@@ -62,3 +62,35 @@ fn lines_are_cut_on_a_terminal_only() {
     let colored = mcpx.ok(&["ls", "--output-color=always"]).stdout;
     assert!(colored.contains('\u{1b}'));
 }
+
+#[test]
+fn a_line_fits_the_terminal() {
+    let mcpx = Mcpx::with(
+        &serde_json::json!({"mcpServers": {"demo": {"command": PROGRAM, "args": ["demo-server"], "mcpx": {"description": "long ".repeat(60)}}}}),
+    );
+    mcpx.ok(&["ls"]);
+    // `script` gives the command a terminal.
+    let line = format!("stty cols 60 && '{PROGRAM}' ls");
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(mcpx.work.path())
+        .env_clear();
+    let inner = mcpx.command(&[]);
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let Ok(output) = command.stdin(std::process::Stdio::null()).output() else {
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout)
+        .replace("\u{1b}[1m", "")
+        .replace("\u{1b}[0m", "");
+    assert!(text.contains('…'), "{text}");
+    assert!(
+        text.lines()
+            .filter(|line| line.starts_with("demo "))
+            .all(|line| line.trim_end().chars().count() <= 60),
+        "{text}"
+    );
+}

@@ -186,7 +186,12 @@ fn of_server(told: &Told, server: &Server) -> Check {
 }
 
 /// The program that a command names, as the daemon would find it.
-fn resolved(told: &Told, command: &str, path: Option<&str>, cwd: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn resolved(
+    told: &Told,
+    command: &str,
+    path: Option<&str>,
+    cwd: Option<&Path>,
+) -> Option<PathBuf> {
     if command.contains('/') {
         let base = cwd.unwrap_or(&told.surroundings.cwd);
         let path = base.join(command);
