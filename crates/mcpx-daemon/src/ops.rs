@@ -118,7 +118,7 @@ pub async fn perform(
         Op::Openapi => Ok(daemon::openapi(hub)),
         Op::Namespaces => catalogue::namespaces(hub, &params),
         Op::Tools => catalogue::tools(hub, &params).await,
-        Op::Search => catalogue::search(hub, &caller, &params),
+        Op::Search => catalogue::search(hub, &caller, &params).await,
         Op::Types => catalogue::types(hub, &caller, &params).await,
         Op::Catalog => catalogue::catalog(hub, &caller, &params).await,
         Op::Client => catalogue::client(hub, &params).await,

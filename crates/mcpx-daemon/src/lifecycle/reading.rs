@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use mcpx_config::settings::key;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use crate::events::kind;
+use crate::events::{Event, kind};
 use crate::hub::Hub;
 use crate::registry::upstream::{Backing, Upstream};
 
@@ -17,6 +17,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// The first and the longest pause before servers that could not be read are tried again.
 const AGAIN: Duration = Duration::from_secs(15);
 const RARELY: Duration = Duration::from_secs(15 * 60);
+/// There is nothing to read.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// How many servers are read at the same time.
 const AT_ONCE: usize = 4;
 /// How long changes that come together are gathered.
@@ -27,15 +29,17 @@ const MOST: Duration = Duration::from_secs(60);
 /// Reads the servers of which nothing is known, neither by this daemon nor by one before it; each pass takes at most
 /// `daemon.warmTimeout`. Those that cannot be read are tried again after ever longer pauses, so that a server that is
 /// ready late is found without being asked for. A server whose instances belong to callers gets one for the reading
-/// alone. Ends when all are read.
+/// alone. When all are read it waits for a configuration with others.
 pub async fn warm(hub: Arc<Hub>) {
     if !hub.settings().bool(key::DAEMON_WARM) {
         return;
     }
+    let mut events = hub.events.subscribe(None).live;
     let mut pause = SETTLE;
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
+            () = other_configuration(&mut events) => pause = GATHER,
             () = hub.stopping.cancelled() => return,
         }
         let unread: Vec<(Arc<Upstream>, Arc<Backing>)> = by_backing(&hub)
@@ -43,7 +47,8 @@ pub async fn warm(hub: Arc<Hub>) {
             .filter(|(_, backing)| backing.known().is_none())
             .collect();
         if unread.is_empty() {
-            return;
+            pause = FOREVER;
+            continue;
         }
         let reading =
             futures::stream::iter(unread).for_each_concurrent(AT_ONCE, |(upstream, backing)| {
@@ -59,6 +64,19 @@ pub async fn warm(hub: Arc<Hub>) {
             () = hub.stopping.cancelled() => return,
         }
         pause = (pause * 2).clamp(AGAIN, RARELY);
+    }
+}
+
+/// Returns when there is a configuration that may have other servers.
+async fn other_configuration(events: &mut Receiver<Event>) {
+    loop {
+        match events.recv().await {
+            Ok(event) if event.kind == kind::CONFIG_CHANGED => return,
+            Ok(_) => {}
+            // It may have been among those that were missed.
+            Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
     }
 }
 

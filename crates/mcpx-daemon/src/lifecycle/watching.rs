@@ -10,6 +10,7 @@ use mcpx_api::Caller;
 use mcpx_config::Scope;
 use mcpx_config::files::{Where, search};
 use mcpx_config::settings::key;
+use mcpx_store::daemons::Daemons;
 use mcpx_store::trust::TrustFile;
 
 use super::reload::reload;
@@ -71,6 +72,12 @@ pub async fn watch(hub: Arc<Hub>) {
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
             () = hub.stopping.cancelled() => return,
+        }
+        if is_superseded(&hub) {
+            let text = "another daemon has taken the place of this one, which ends".to_owned();
+            crate::telling::daemon::warned(&hub, "daemon.superseded", text);
+            super::ending::begin(&hub, false);
+            return;
         }
         look(&hub).await;
         let settings = hub.settings();
@@ -156,6 +163,12 @@ fn silent_key(hub: &Hub, text: &str, after: Duration) -> Option<Key> {
     };
     let scoped = key_of(scope, &caller);
     scoped.degraded.is_none().then_some(scoped.key)
+}
+
+/// Whether another daemon serves these files now, because somebody took the lock of this one away.
+fn is_superseded(hub: &Hub) -> bool {
+    let record = Daemons::new(&hub.state).read(&hub.identity.key);
+    matches!(record, Ok(Some(record)) if record.nonce != hub.identity.nonce)
 }
 
 fn is_unused(hub: &Hub) -> bool {

@@ -5,6 +5,7 @@ mod published;
 mod selection;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_wire::{Object, Raw};
 use mcpx_api::reply::{Found, Namespace};
@@ -22,6 +23,9 @@ use super::refused::api_error;
 use crate::hub::Hub;
 use crate::registry::known::Known;
 use crate::registry::upstream::Upstream;
+
+/// How long a search without a hit waits for servers that nobody has read yet.
+const FIRST: Duration = Duration::from_secs(5);
 
 /// The state of a server in a word, why it is not ready, and what to do.
 pub(super) fn state(upstream: &Upstream) -> (&'static str, Option<String>, Option<String>) {
@@ -125,7 +129,7 @@ fn function(upstream: &Upstream, known: &Known, tool: &str) -> String {
 }
 
 /// Finds tools by words.
-pub(super) fn search(hub: &Hub, caller: &Caller, params: &Params) -> Result<Reply, ApiError> {
+pub(super) async fn search(hub: &Hub, caller: &Caller, params: &Params) -> Result<Reply, ApiError> {
     let query = params.required("q")?;
     let limit = match params.count("limit")? {
         Some(limit) => limit,
@@ -139,10 +143,23 @@ pub(super) fn search(hub: &Hub, caller: &Caller, params: &Params) -> Result<Repl
     } else {
         2_000
     };
-    let rows: Vec<Found> = hub
-        .registry
+    let mut rows = found(hub, &admitted, &query, wanted, limit);
+    if rows.is_empty() && read_first(hub, &admitted).await {
+        rows = found(hub, &admitted, &query, wanted, limit);
+    }
+    Ok(Reply::of(&rows))
+}
+
+fn found(
+    hub: &Hub,
+    admitted: &[Arc<Upstream>],
+    query: &str,
+    wanted: usize,
+    limit: usize,
+) -> Vec<Found> {
+    hub.registry
         .catalogue
-        .find(&query, wanted)
+        .find(query, wanted)
         .into_iter()
         .filter_map(|hit| {
             let upstream = admitted
@@ -166,8 +183,24 @@ pub(super) fn search(hub: &Hub, caller: &Caller, params: &Params) -> Result<Repl
             })
         })
         .take(limit)
+        .collect()
+}
+
+/// Reads the servers that nobody has tried to read yet, for as long as one who searches may wait. Says whether there were
+/// any.
+async fn read_first(hub: &Hub, admitted: &[Arc<Upstream>]) -> bool {
+    let unread: Vec<_> = admitted
+        .iter()
+        .filter(|upstream| upstream.known().is_none() && upstream.server.is_ready())
+        .filter_map(|upstream| Some((upstream, upstream.backing.as_ref()?)))
+        .filter(|(_, backing)| backing.failure().is_none())
         .collect();
-    Ok(Reply::of(&rows))
+    let reading = unread
+        .iter()
+        .map(|(upstream, backing)| hub.registry.read(upstream, backing, false));
+    // What takes longer is found later; why one failed is in the status.
+    let _read = tokio::time::timeout(FIRST, futures::future::join_all(reading)).await;
+    !unread.is_empty()
 }
 
 fn first_line(text: &str) -> Option<String> {

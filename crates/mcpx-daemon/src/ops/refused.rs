@@ -112,6 +112,10 @@ fn failed(failure: &mcp_client::Failure, findings: &[Finding]) -> ApiError {
     let error = ApiError::new(code, with_findings(&failure.to_string(), findings))
         .with("server", failure.server.name.as_str())
         .with("delivery", delivery);
+    let error = match advice(failure) {
+        Some(advice) => error.hint(advice),
+        None => error,
+    };
     let error = match failure.answered() {
         Some(rpc) => error.with(
             "rpc",
@@ -123,6 +127,26 @@ fn failed(failure: &mcp_client::Failure, findings: &[Finding]) -> ApiError {
         None => error,
     };
     with_diagnostics(error, findings)
+}
+
+/// What to do about a server that did not start, when its failure does not say so itself.
+fn advice(failure: &mcp_client::Failure) -> Option<&'static str> {
+    let FailureKind::NoAnswer {
+        delivery: Delivery::NotSent,
+        cause,
+        ..
+    } = &failure.kind
+    else {
+        return None;
+    };
+    match cause {
+        _ if failure.to_string().contains("\nhint: ") => None,
+        Cause::Start | Cause::Closed => {
+            Some("run the line behind `reached as` in a shell to see what it says")
+        }
+        Cause::Timeout(_) => Some("if it only needs longer, raise its `startTimeout`"),
+        _ => None,
+    }
 }
 
 fn with_findings(message: &str, findings: &[Finding]) -> String {
