@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_wire::Object;
@@ -23,6 +24,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A home with a configuration. When it is dropped its daemons are stopped, and nothing of theirs may be left.
 pub(crate) struct Hub {
     pub(crate) home: TempHome,
+    /// Variables of its commands, besides those that each has.
+    variables: Mutex<Vec<String>>,
 }
 
 /// A process of a hub.
@@ -56,6 +59,7 @@ impl Hub {
     pub(crate) fn new(servers: &Value) -> Self {
         let hub = Self {
             home: TempHome::new(),
+            variables: Mutex::default(),
         };
         hub.home.write("stateful.py", include_str!("stateful.py"));
         hub.configure(servers);
@@ -76,25 +80,49 @@ impl Hub {
         self.path("state")
     }
 
+    /// Gives the commands that follow more variables.
+    pub(crate) fn add_variables(&self, variables: &[(&str, &str)]) {
+        let spelled = variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        self.variables.lock().unwrap().extend(spelled);
+    }
+
     /// A command of the hub, for whoever starts it in whatever environment.
     pub(crate) fn line(&self, args: &[&str]) -> CommandLine {
+        let config = self.path("mcpx.json");
+        self.line_with(&[format!("MCPX_CONFIG={}", config.display())], args)
+    }
+
+    fn line_with(&self, more: &[String], args: &[&str]) -> CommandLine {
         let home = self.home.path().display();
-        let variables = [
+        let mut all = vec![
             "-i".to_owned(),
             format!("PATH={}", std::env::var("PATH").unwrap()),
             format!("HOME={home}"),
             format!("MCPX_STATE_DIR={home}/state"),
-            format!("MCPX_CONFIG={home}/mcpx.json"),
-            PROGRAM.to_owned(),
         ];
-        let line = CommandLine::new("env", &variables.each_ref().map(String::as_str));
-        args.iter().fold(line, |line, arg| line.arg(*arg))
+        all.extend_from_slice(more);
+        all.extend_from_slice(&self.variables.lock().unwrap());
+        all.push(PROGRAM.to_owned());
+        all.extend(args.iter().map(|arg| (*arg).to_owned()));
+        CommandLine {
+            program: "env".to_owned(),
+            args: all,
+        }
     }
 
     /// The same, ready to be started in the home.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.line(args).to_command();
         command.current_dir(self.home.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// A command in a folder, with the configuration that is found there.
+    pub(crate) fn command_in(&self, folder: &Path, args: &[&str]) -> Command {
+        let mut command = self.line_with(&[], args).to_command();
+        command.current_dir(folder).stdin(Stdio::null());
         command
     }
 

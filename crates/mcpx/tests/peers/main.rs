@@ -7,6 +7,12 @@
 )]
 
 mod agents;
+mod delivery;
 mod hub;
 mod lifetimes;
+mod newcomer;
 mod processes;
+mod secrets;
+mod serving;
+mod sharing;
+mod soak;
