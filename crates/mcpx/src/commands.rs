@@ -17,6 +17,7 @@ mod other_requests;
 mod reference;
 mod serve;
 mod servers;
+mod settings;
 mod shell_files;
 mod trust;
 
@@ -163,6 +164,8 @@ fn with_desk(desk: &Desk<'_>) -> Result<Exit, Failure> {
         "servers add" => block(servers::add(desk)),
         "servers import" => block(servers::import(desk)),
         "servers trust" => block(trust::trust(desk)),
+        "settings list" => block(settings::list(desk)),
+        "settings get" => block(settings::get(desk)),
         "config" => config::config(desk),
         "daemon" => block(daemon::detached(desk)),
         "daemon token" => daemon::token(desk),

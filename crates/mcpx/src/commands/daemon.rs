@@ -39,6 +39,9 @@ pub(super) fn daemon(told: Told, printer: Printer) -> Result<Exit, Failure> {
         version: VERSION.to_owned(),
         clock: Arc::new(super::now_plain),
     };
+    if printer.can_ask {
+        printer.note("the daemon begins; Ctrl-C ends it");
+    }
     // The one that runs now, also when the file was replaced since.
     let this = std::path::PathBuf::from("/proc/self/exe");
     let guardian = if this.exists() { this } else { exe.clone() };

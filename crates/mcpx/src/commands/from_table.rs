@@ -1,6 +1,6 @@
 //! The commands that ask for one operation and print what comes back.
 
-mod shown;
+pub(super) mod shown;
 
 use std::path::Path;
 
@@ -52,7 +52,6 @@ pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Resul
         Op::StatsQuery => shown::stats(desk, &document)?,
         Op::Status => shown::status(desk, &document)?,
         Op::ServersList => shown::servers(desk, &document)?,
-        Op::SettingsList => shown::settings(desk, &document)?,
         Op::TasksList => shown::tasks(desk, &document)?,
         Op::Prompts => shown::prompts(desk, &document)?,
         Op::SettingsSet | Op::SettingsUnset => shown::setting(desk, &document)?,

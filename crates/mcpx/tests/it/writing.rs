@@ -128,3 +128,33 @@ fn the_configuration_is_shown_without_secrets() {
         "[home]/.config/mcpx/config.json\n"
     );
 }
+
+#[test]
+fn a_setting_is_shown_as_whoever_reads_it_has_it() {
+    let mcpx = Mcpx::with_demos(&["demo"]).variable("MCPX_OUTPUT_COLOR", "never");
+    // Without a daemon, and none is started for it.
+    let (_, own) = mcpx.json(&["settings", "get", "output.color"]);
+    assert_eq!(
+        (&own["value"], &own["source"]),
+        (&json!("never"), &json!("MCPX_OUTPUT_COLOR"))
+    );
+    assert_eq!(mcpx.json(&["settings", "get", "pool.max"]).1["value"], 4);
+    assert!(
+        mcpx.ok(&["settings", "list"])
+            .stdout
+            .contains("pool.callTimeout")
+    );
+    assert_eq!(mcpx.daemons(), Vec::<u64>::new());
+    mcpx.ok(&["settings", "set", "pool.max", "9"]);
+    assert_eq!(
+        mcpx.json(&["settings", "get", "pool.max"]).1["source"],
+        "runtime"
+    );
+    let (_, call) = mcpx.json(&["settings", "get", "search.limit", "--search-limit=3"]);
+    assert_eq!(
+        (&call["value"], &call["source"]),
+        (&json!(3), &json!("--search-limit"))
+    );
+    let ran = mcpx.run(&["settings", "list", "--scope", "nobody"]);
+    assert_eq!(ran.code, 2, "{ran}");
+}

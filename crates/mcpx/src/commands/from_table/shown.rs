@@ -166,7 +166,7 @@ pub(super) fn servers(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
 }
 
 /// The settings: value, and where it comes from.
-pub(super) fn settings(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+pub(in crate::commands) fn settings(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let rows = match document.array() {
         Ok(_) => members(Some(document)),
         Err(_) => {
