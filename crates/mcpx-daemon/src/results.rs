@@ -60,8 +60,8 @@ fn instead(result: &Object, handle: &Handle) -> Object {
     let about = Object::new()
         .with("handle", handle.id.as_str())
         .with("bytes", Raw::of(&handle.total));
-    let mut short = CallResult::new(vec![Content::text(note.trim_start())], None, is_error)
-        .into_raw();
+    let mut short =
+        CallResult::new(vec![Content::text(note.trim_start())], None, is_error).into_raw();
     short.set("_meta", Object::new().with("dev.mcpx/result", about));
     short
 }

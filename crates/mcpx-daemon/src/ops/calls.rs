@@ -44,7 +44,11 @@ pub(super) async fn call(
         let ttl = task.get("ttlMs").and_then(Raw::integer);
         return hub.tasks.begin(hub, call, ttl);
     }
-    let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
+    let done = hub
+        .registry
+        .call(call)
+        .await
+        .map_err(|error| api_error(&error))?;
     Ok(Reply::json(answered(hub, &done, cap)))
 }
 
@@ -64,7 +68,11 @@ pub(super) async fn call_path(
         session: params.text("session").or(caller.session.clone()),
         ..caller
     };
-    let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
+    let done = hub
+        .registry
+        .call(call)
+        .await
+        .map_err(|error| api_error(&error))?;
     Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 
@@ -115,7 +123,10 @@ pub(super) async fn batch(
     if wanted.len() > BATCH {
         return Err(ApiError::new(
             Code::TooLarge,
-            format!("{} calls in one batch, at most {BATCH} are taken", wanted.len()),
+            format!(
+                "{} calls in one batch, at most {BATCH} are taken",
+                wanted.len()
+            ),
         ));
     }
     let stop = params
@@ -157,7 +168,10 @@ pub(super) async fn batch(
         .count();
     Ok(Reply::json(
         Object::new()
-            .with("results", Raw::of(&results.into_iter().map(Raw::from).collect::<Vec<_>>()))
+            .with(
+                "results",
+                Raw::of(&results.into_iter().map(Raw::from).collect::<Vec<_>>()),
+            )
             .with("failed", Raw::of(&failed)),
     ))
 }
@@ -177,9 +191,9 @@ fn batched(index: usize, one: &Object, caller: &Caller) -> Result<Call, ApiError
     let given = one.get("args").or_else(|| one.get("arguments"));
     let arguments = match given {
         None => Object::new(),
-        Some(raw) => raw.object().map_err(|_| {
-            ApiError::bad(format!("call {index}: `args` has to be a JSON object"))
-        })?,
+        Some(raw) => raw
+            .object()
+            .map_err(|_| ApiError::bad(format!("call {index}: `args` has to be a JSON object")))?,
     };
     let mut call = Call::tool(text(["server", "namespace"]), tool, arguments);
     call.caller = Caller {
@@ -221,8 +235,17 @@ async fn one_of_batch(hub: &Arc<Hub>, index: usize, call: Call) -> (bool, Object
 fn skipped(index: usize, wanted: &Object) -> Object {
     Object::new()
         .with("index", Raw::of(&index))
-        .with_some("server", wanted.get("server").or_else(|| wanted.get("namespace")).cloned())
-        .with_some("tool", wanted.get("tool").or_else(|| wanted.get("name")).cloned())
+        .with_some(
+            "server",
+            wanted
+                .get("server")
+                .or_else(|| wanted.get("namespace"))
+                .cloned(),
+        )
+        .with_some(
+            "tool",
+            wanted.get("tool").or_else(|| wanted.get("name")).cloned(),
+        )
         .with("status", "skipped")
 }
 
@@ -276,7 +299,11 @@ async fn forward(
     let mut call = Call::request(params.required("server")?, method, request);
     call.caller = caller_of(caller, params)?;
     let cap = cap_of(hub, &call.caller);
-    let done = hub.registry.call(call).await.map_err(|error| api_error(&error))?;
+    let done = hub
+        .registry
+        .call(call)
+        .await
+        .map_err(|error| api_error(&error))?;
     Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 
@@ -336,7 +363,10 @@ fn caller_of(caller: Caller, params: &Params) -> Result<Caller, ApiError> {
     for (name, value) in context.iter() {
         let text = || {
             value.string().ok_or_else(|| {
-                ApiError::bad(format!("`context.{name}` was {}, expected text", value.as_str()))
+                ApiError::bad(format!(
+                    "`context.{name}` was {}, expected text",
+                    value.as_str()
+                ))
             })
         };
         match name {
@@ -401,9 +431,14 @@ mod tests {
     #[test]
     fn a_call_of_a_batch_says_what_is_wrong_with_it() {
         let caller = Caller::default();
-        let wrong = Object::new().with("tool", "a.b").with("argz", Object::new());
+        let wrong = Object::new()
+            .with("tool", "a.b")
+            .with("argz", Object::new());
         let error = batched(3, &wrong, &caller).err().expect("an error");
-        assert!(error.message.contains("call 3") && error.message.contains("argz"), "{error}");
+        assert!(
+            error.message.contains("call 3") && error.message.contains("argz"),
+            "{error}"
+        );
         let error = batched(0, &Object::new(), &caller).err().expect("an error");
         assert!(error.message.contains("names no `tool`"), "{error}");
     }

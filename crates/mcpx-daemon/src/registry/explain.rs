@@ -2,8 +2,8 @@
 
 use mcp_client::Failure;
 use mcp_wire::{CallResult, Outcome};
-pub use mcpx_catalog::explain::{Finding, render};
 use mcpx_catalog::explain::{Call as Made, Refusal, explain};
+pub use mcpx_catalog::explain::{Finding, render};
 use mcpx_catalog::history::History;
 use mcpx_config::Server;
 

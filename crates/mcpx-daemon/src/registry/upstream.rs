@@ -86,7 +86,9 @@ impl Upstream {
     /// Whether what stands behind it has this name: its own, or that of the server it is a view of.
     #[must_use]
     pub fn stands_on(&self, backing: &str) -> bool {
-        self.backing.as_ref().is_some_and(|behind| behind.name == backing)
+        self.backing
+            .as_ref()
+            .is_some_and(|behind| behind.name == backing)
     }
 
     /// Which of its tools exist.

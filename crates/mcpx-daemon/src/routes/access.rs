@@ -74,7 +74,11 @@ impl Access {
 
     fn is_host(&self, host: &str) -> bool {
         let name = without_port(host);
-        is_loopback(name) || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+        is_loopback(name)
+            || self
+                .hosts
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(name))
     }
 
     fn is_origin(&self, origin: &str) -> bool {
@@ -85,11 +89,9 @@ impl Access {
         {
             return true;
         }
-        origin
-            .split_once("://")
-            .is_some_and(|(scheme, host)| {
-                matches!(scheme, "http" | "https") && is_loopback(without_port(host))
-            })
+        origin.split_once("://").is_some_and(|(scheme, host)| {
+            matches!(scheme, "http" | "https") && is_loopback(without_port(host))
+        })
     }
 }
 
@@ -131,18 +133,36 @@ mod tests {
         let cases = [
             (vec![host, good], None),
             (vec![("host", "[::1]:9"), good], None),
-            (vec![("host", "localhost"), ("authorization", "bearer t")], None),
+            (
+                vec![("host", "localhost"), ("authorization", "bearer t")],
+                None,
+            ),
             (vec![host, good, ("origin", "http://localhost:3000")], None),
             (vec![host, good, ("origin", "https://ok.example")], None),
             (vec![host], Some(Code::Unauthorized)),
-            (vec![host, ("authorization", "Bearer x")], Some(Code::Unauthorized)),
-            (vec![host, ("authorization", "Basic t")], Some(Code::Unauthorized)),
+            (
+                vec![host, ("authorization", "Bearer x")],
+                Some(Code::Unauthorized),
+            ),
+            (
+                vec![host, ("authorization", "Basic t")],
+                Some(Code::Unauthorized),
+            ),
             (vec![("host", "evil.example"), good], Some(Code::Forbidden)),
-            (vec![("host", "127.0.0.1.evil.example"), good], Some(Code::Forbidden)),
+            (
+                vec![("host", "127.0.0.1.evil.example"), good],
+                Some(Code::Forbidden),
+            ),
             (vec![good], Some(Code::Forbidden)),
-            (vec![host, good, ("origin", "https://evil.example")], Some(Code::Forbidden)),
+            (
+                vec![host, good, ("origin", "https://evil.example")],
+                Some(Code::Forbidden),
+            ),
             (vec![host, good, ("origin", "null")], Some(Code::Forbidden)),
-            (vec![host, good, ("origin", "http://localhost.evil.example")], Some(Code::Forbidden)),
+            (
+                vec![host, good, ("origin", "http://localhost.evil.example")],
+                Some(Code::Forbidden),
+            ),
         ];
         for (headers, expected) in cases {
             let got = access.check(&head(&headers)).err().map(|error| error.code);

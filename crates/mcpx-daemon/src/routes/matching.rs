@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn each_operation_is_found_by_its_own_path() {
         for operation in mcpx_api::operations::all() {
-            let method = http::Method::from_bytes(operation.method.as_str().as_bytes())
-                .expect("a method");
+            let method =
+                http::Method::from_bytes(operation.method.as_str().as_bytes()).expect("a method");
             let path = operation.path.replace('{', "x").replace('}', "");
             match find(&method, &path) {
                 Found::One(found, _) => assert_eq!(found.id, operation.id, "{path}"),
@@ -118,8 +118,13 @@ mod tests {
             }
             _ => panic!("not found"),
         }
-        assert!(matches!(find(&http::Method::PATCH, "/v1/servers"), Found::OtherMethod(methods) if methods == "GET, POST"));
-        assert!(matches!(find(&http::Method::GET, "/v1/tasks//result"), Found::None));
+        assert!(
+            matches!(find(&http::Method::PATCH, "/v1/servers"), Found::OtherMethod(methods) if methods == "GET, POST")
+        );
+        assert!(matches!(
+            find(&http::Method::GET, "/v1/tasks//result"),
+            Found::None
+        ));
         assert!(matches!(find(&http::Method::GET, "/"), Found::None));
     }
 }
