@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
 
+mod front_attribution;
 mod front_own;
 mod front_passed;
 mod front_questions;
