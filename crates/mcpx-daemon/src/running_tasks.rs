@@ -71,7 +71,7 @@ impl RunningTasks {
             state: TaskState::Working,
             result: None,
             message: None,
-            trace: None,
+            trace: Some(call.trace.clone()),
             created: now,
             updated: now,
             ttl_ms: Some(ttl),
@@ -132,7 +132,8 @@ impl RunningTasks {
                     crate::registry::call::CallError::Cancelled => TaskState::Cancelled,
                     _ => TaskState::Failed,
                 };
-                let error = api_error(&error);
+                let trace = task.trace.as_deref().unwrap_or_default();
+                let error = api_error(&error).with("traceId", trace);
                 task.message = Some(error.message.clone());
                 task.result = Some(Raw::from(error.to_document()));
             }

@@ -44,11 +44,7 @@ pub(super) async fn call(
         let ttl = task.get("ttlMs").and_then(Raw::integer);
         return hub.tasks.begin(hub, call, ttl);
     }
-    let done = hub
-        .registry
-        .call(call)
-        .await
-        .map_err(|error| api_error(&error))?;
+    let done = made(hub, call).await?;
     Ok(Reply::json(answered(hub, &done, cap)))
 }
 
@@ -68,17 +64,20 @@ pub(super) async fn call_path(
         session: params.text("session").or(caller.session.clone()),
         ..caller
     };
-    let done = hub
-        .registry
-        .call(call)
-        .await
-        .map_err(|error| api_error(&error))?;
+    let done = made(hub, call).await?;
     Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 
 /// How many bytes of a result this caller takes at once.
 fn cap_of(hub: &Hub, caller: &Caller) -> u64 {
     super::settings_of(hub, caller).bytes(key::RESULTS_INLINE_MAX_BYTES)
+}
+
+/// Makes a call; one that fails says under which span it is in the log.
+async fn made(hub: &Hub, call: Call) -> Result<Done, ApiError> {
+    let trace = call.trace.clone();
+    let made = hub.registry.call(call).await;
+    made.map_err(|error| api_error(&error).with("traceId", trace.as_str()))
 }
 
 /// The answer of a call: `{result, server, tool, durationMs, traceId, …}`. A result over the cap, in bytes, is put aside
@@ -213,7 +212,7 @@ async fn one_of_batch(hub: &Arc<Hub>, index: usize, call: Call) -> (bool, Object
     };
     let head = Object::new().with("index", Raw::of(&index));
     let cap = cap_of(hub, &call.caller);
-    match hub.registry.call(call).await {
+    match made(hub, call).await {
         Ok(done) => {
             let is_good = !done.is_error();
             let mut result = head.with("status", if is_good { "ok" } else { "failed" });
@@ -225,8 +224,7 @@ async fn one_of_batch(hub: &Arc<Hub>, index: usize, call: Call) -> (bool, Object
                 .with_some("server", server.as_deref())
                 .with("tool", tool.as_str())
                 .with("status", "failed");
-            let document = api_error(&error).to_document();
-            result.append(document.without(&["server", "tool"]));
+            result.append(error.to_document().without(&["server", "tool"]));
             (false, result)
         }
     }
@@ -299,11 +297,7 @@ async fn forward(
     let mut call = Call::request(params.required("server")?, method, request);
     call.caller = caller_of(caller, params)?;
     let cap = cap_of(hub, &call.caller);
-    let done = hub
-        .registry
-        .call(call)
-        .await
-        .map_err(|error| api_error(&error))?;
+    let done = made(hub, call).await?;
     Ok(Reply::json(answered(hub, &done, Some(cap))))
 }
 

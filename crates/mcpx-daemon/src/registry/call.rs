@@ -55,7 +55,7 @@ impl Registry {
     /// # Errors
     /// When there is no answer, or the answer is an error.
     pub async fn call(&self, call: Call) -> Result<Done, CallError> {
-        let trace = Trace::call(&call.caller);
+        let trace = Trace::of(&call);
         let mut told = Told {
             record: Some(self.notices.call_begins(&trace, &call)),
             notices: &*self.notices,

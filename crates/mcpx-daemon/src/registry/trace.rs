@@ -1,6 +1,6 @@
 //! Spans: what belongs to what, in the log.
 
-use mcpx_api::Caller;
+use super::call::Call;
 
 /// The span of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A new span for a call.
+    /// The span of a call, in the caller's.
     #[must_use]
-    pub fn call(caller: &Caller) -> Self {
+    pub fn of(call: &Call) -> Self {
         Self {
-            id: span("cal"),
-            parent: caller.trace_parent.clone(),
+            id: call.trace.clone(),
+            parent: call.caller.trace_parent.clone(),
         }
     }
 }

@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use mcp_client::{Cause, Delivery, Failure, FailureKind, Label};
 use mcp_wire::{Object, Outcome, Raw, RpcError};
-use mcpx_api::Caller;
 use mcpx_store::StateDir;
 use mcpx_store::log::index::{Dimension, Index, Query, Stats};
 use mcpx_store::log::{Level, Log, LogOptions};
@@ -70,7 +69,7 @@ impl Told {
             instance: Some("files#1".to_owned()),
             instance_trace: Some("srv-1".to_owned()),
         };
-        let trace = Trace::call(&Caller::default());
+        let trace = Trace::of(&Call::tool(None, "t", Object::new()));
         self.telling
             .call_ended(record, &trace, Duration::from_millis(7), ended);
     }
@@ -174,7 +173,7 @@ fn failures_of_one_kind_are_counted_together_whatever_their_words() {
 #[test]
 fn what_names_no_server_or_tool_is_no_call_in_the_statistics() {
     let told = told();
-    let trace = Trace::call(&Caller::default());
+    let trace = Trace::of(&Call::tool(None, "t", Object::new()));
     let ended = Err(CallError::UnknownServer {
         spelled: "nope".to_owned(),
         near: Vec::new(),

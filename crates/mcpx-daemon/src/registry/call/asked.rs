@@ -10,6 +10,7 @@ use mcpx_api::Caller;
 use tokio_util::sync::CancellationToken;
 
 use crate::registry::explain::Finding;
+use crate::registry::trace::span;
 
 /// What is asked of an upstream.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ pub type OnTask = Arc<dyn Fn() + Send + Sync>;
 /// One call, on its way to an upstream.
 #[derive(Clone)]
 pub struct Call {
+    /// Its span in the log, `cal-` and 16 hexadecimal digits.
+    pub trace: String,
     /// The server's name or namespace; may be left out for a tool.
     pub server: Option<String>,
     /// What is asked.
@@ -87,6 +90,7 @@ impl Call {
 
     fn new(server: Option<String>, wanted: Wanted) -> Self {
         Self {
+            trace: span("cal"),
             server,
             wanted,
             more: Object::new(),
