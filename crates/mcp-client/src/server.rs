@@ -55,7 +55,11 @@ impl ServerSpec {
     pub fn label(&self) -> Label {
         Label {
             name: self.name.clone(),
-            resolved: self.redactor.redact(&self.reach.to_string()).text.into_owned(),
+            resolved: self
+                .redactor
+                .redact(&self.reach.to_string())
+                .text
+                .into_owned(),
         }
     }
 }

@@ -19,7 +19,10 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     );
     let root = crate::root()?;
     let build = ["build", "--release", "--locked", "-p", "cox", "-p", "mcpx"];
-    anyhow::ensure!(cargo(&root).args(build).status()?.success(), "the build failed");
+    anyhow::ensure!(
+        cargo(&root).args(build).status()?.success(),
+        "the build failed"
+    );
 
     say("cox: a scripted model repairs a small repository with the real tools");
     let cox = product(&root, "cox").arg("demo").status();

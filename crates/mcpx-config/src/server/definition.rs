@@ -146,29 +146,28 @@ pub(crate) fn read(
         .collect();
     unknown_keys.sort();
 
-/// The secrets that the entry takes from variables.
-fn looked_up(server: &Server, surroundings: &Surroundings) -> Vec<Secret> {
-    let variables = Variables {
-        surroundings,
-        folder: &server.origin.folder,
-    };
-    let mut found = Vec::new();
-    let mut values = vec![&server.written.0];
-    while let Some(value) = values.pop() {
-        match value {
-            serde_json::Value::String(text) => found.extend(variables.secrets_in(text)),
-            serde_json::Value::Array(parts) => values.extend(parts),
-            serde_json::Value::Object(members) => values.extend(members.values()),
-            _ => {}
+    /// The secrets that the entry takes from variables.
+    fn looked_up(server: &Server, surroundings: &Surroundings) -> Vec<Secret> {
+        let variables = Variables {
+            surroundings,
+            folder: &server.origin.folder,
+        };
+        let mut found = Vec::new();
+        let mut values = vec![&server.written.0];
+        while let Some(value) = values.pop() {
+            match value {
+                serde_json::Value::String(text) => found.extend(variables.secrets_in(text)),
+                serde_json::Value::Array(parts) => values.extend(parts),
+                serde_json::Value::Object(members) => values.extend(members.values()),
+                _ => {}
+            }
         }
+        let of_tools = server.preconditions.values();
+        let of_tools = of_tools.flat_map(|precondition| &precondition.requires_secrets);
+        let required = server.requires_secrets.iter().chain(of_tools);
+        found.extend(required.filter_map(|name| surroundings.env.get(name).cloned()));
+        found.into_iter().map(Secret::new).collect()
     }
-    let of_tools = server.preconditions.values();
-    let of_tools = of_tools.flat_map(|precondition| &precondition.requires_secrets);
-    let required = server.requires_secrets.iter().chain(of_tools);
-    found.extend(required.filter_map(|name| surroundings.env.get(name).cloned()));
-    found.into_iter().map(Secret::new).collect()
-}
-
 
     let mut server = Server {
         name: entry.name.clone(),
