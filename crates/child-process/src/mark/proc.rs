@@ -33,7 +33,7 @@ pub(super) enum Signal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carries {
     Ours,
-    Anothers,
+    Foreign,
     Nothing,
 }
 
@@ -46,18 +46,18 @@ pub(super) fn find(mark: &Mark, known: &BTreeSet<Identity>) -> Result<Vec<Found>
     }
     // Whoever asks is not ended by its own hand, nor is what it started, unless that carries the mark.
     table.remove(&own.pid);
-    let mut anothers = BTreeSet::new();
+    let mut foreign = BTreeSet::new();
     let mut ours = BTreeSet::new();
     for (&pid, stat) in &table {
         let started = stat.started;
         match carries(Identity { pid, started }, mark) {
             Carries::Ours => _ = ours.insert(pid),
-            Carries::Anothers => _ = anothers.insert(pid),
+            Carries::Foreign => _ = foreign.insert(pid),
             Carries::Nothing if known.contains(&Identity { pid, started }) => _ = ours.insert(pid),
             Carries::Nothing => {}
         }
     }
-    table.retain(|pid, _| !anothers.contains(pid));
+    table.retain(|pid, _| !foreign.contains(pid));
     close_over_below(&table, &mut ours);
     let found = table
         .iter()
@@ -137,7 +137,7 @@ fn read(environment: &[u8], mark: &Mark) -> Carries {
     let mut carries = Carries::Nothing;
     for value in values {
         if value != mark.as_str().as_bytes() {
-            return Carries::Anothers;
+            return Carries::Foreign;
         }
         carries = Carries::Ours;
     }
@@ -200,11 +200,11 @@ mod tests {
         };
         check("A=b\0CHILD_PROCESS_OWNER=0123456789abcdef\0", Carries::Ours);
         check("CHILD_PROCESS_OWNER=0123456789abcdef", Carries::Ours);
-        check("CHILD_PROCESS_OWNER=0123456789abcdef0\0", Carries::Anothers);
-        check("CHILD_PROCESS_OWNER=\0", Carries::Anothers);
+        check("CHILD_PROCESS_OWNER=0123456789abcdef0\0", Carries::Foreign);
+        check("CHILD_PROCESS_OWNER=\0", Carries::Foreign);
         check(
             "CHILD_PROCESS_OWNER=0123456789abcdef\0CHILD_PROCESS_OWNER=1123456789abcdef\0",
-            Carries::Anothers,
+            Carries::Foreign,
         );
         check("XCHILD_PROCESS_OWNER=0123456789abcdef\0", Carries::Nothing);
         check("A=CHILD_PROCESS_OWNER=0123456789abcdef\0", Carries::Nothing);
