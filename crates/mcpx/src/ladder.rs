@@ -3,11 +3,13 @@
 //! There is no question whether a daemon answers before the request itself: what cannot be connected to was not asked
 //! anything, so a daemon is started and the request sent then. A daemon that was named is never replaced by another.
 
+mod late_flags;
 mod spawn;
 pub(crate) use spawn::this_program;
 mod version;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_wire::Object;
@@ -38,6 +40,8 @@ pub(crate) struct Hub<'a> {
     record: Option<DaemonRecord>,
     /// Whether the daemon was named.
     named: Option<String>,
+    /// Whether it was told which flags change nothing.
+    has_told: AtomicBool,
 }
 
 impl<'a> Hub<'a> {
@@ -61,6 +65,7 @@ impl<'a> Hub<'a> {
                 client: Client::new(endpoint(told, named)?, caller, timeout),
                 record: None,
                 named: Some(named.to_owned()),
+                has_told: AtomicBool::new(false),
             });
         }
         let record = record(told, config);
@@ -75,6 +80,7 @@ impl<'a> Hub<'a> {
             client: Client::unix(&socket, caller, timeout),
             record,
             named: None,
+            has_told: AtomicBool::new(false),
         })
     }
 
@@ -91,7 +97,10 @@ impl<'a> Hub<'a> {
         let operation = operation(op);
         self.same_version().await?;
         match self.client.send(operation, params).await {
-            Ok(answer) => Ok(answer),
+            Ok(answer) => {
+                self.tell_late_flags();
+                Ok(answer)
+            }
             Err(error) if self.may_start(operation, &error) => {
                 self.start().await?;
                 let sent = self.client.send(operation, params).await;
@@ -109,7 +118,10 @@ impl<'a> Hub<'a> {
         let operation = operation(op);
         self.same_version().await?;
         match self.client.stream(operation, params).await {
-            Ok(events) => Ok(events),
+            Ok(events) => {
+                self.tell_late_flags();
+                Ok(events)
+            }
             Err(error) if self.may_start(operation, &error) => {
                 self.start().await?;
                 let sent = self.client.stream(operation, params).await;
@@ -129,7 +141,10 @@ impl<'a> Hub<'a> {
         params: &Object,
     ) -> Result<Option<Answer>, Failure> {
         match self.client.send(operation(op), params).await {
-            Ok(answer) => Ok(Some(answer)),
+            Ok(answer) => {
+                self.tell_late_flags();
+                Ok(Some(answer))
+            }
             Err(ClientError::NoDaemon(..)) if self.named.is_none() => Ok(None),
             Err(error) => Err(self.failure(error)),
         }
@@ -191,6 +206,7 @@ impl<'a> Hub<'a> {
                 .hint("start one: `mcpx daemon --detached`, or allow it: `daemon.autostart`"));
         }
         let started = spawn::start(self.told, self.config)?;
+        self.has_told.store(true, Ordering::Relaxed);
         let wait = self
             .config
             .settings

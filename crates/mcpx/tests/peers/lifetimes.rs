@@ -89,6 +89,28 @@ fn a_superseded_daemon_leaves_the_socket_of_its_successor() {
     assert_eq!(hub.status().pid, new);
 }
 
+#[test]
+fn a_flag_that_a_running_daemon_does_not_take_is_told() {
+    let hub = Hub::new(&json!({ "state": stateful(json!({})) }));
+    let args = [
+        "call",
+        "state.who",
+        "--pool-call-timeout=9s",
+        "--daemon-port=0",
+    ];
+    // It starts the daemon, which has them.
+    assert_eq!(hub.run(&args).err, "");
+    let ran = hub.run(&args);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for part in [
+        "`--pool-call-timeout`",
+        "mcpx settings set pool.callTimeout 9s",
+        "mcpx stop",
+    ] {
+        assert_eq!(ran.err.matches(part).count(), 1, "{part}: {ran:?}");
+    }
+}
+
 /// The state of each task, by its tool.
 fn tasks(hub: &Hub) -> Vec<(String, String)> {
     let listed = hub.json(&["task", "list"]);
@@ -117,7 +139,8 @@ fn a_restart_keeps_the_result_of_a_task_and_says_which_one_it_interrupted() {
     let until = hub.path("never");
     let running = task(&["state.hold", &json!({ "until": until }).to_string()]);
     let before = hub.status().pid;
-    hub.ok(&["daemon", "restart", "--http-shutdown-grace=100ms"]);
+    hub.ok(&["settings", "set", "http.shutdownGrace", "100ms"]);
+    hub.ok(&["daemon", "restart"]);
     assert_ne!(hub.status().pid, before);
     assert_eq!(hub.ok(&["task", "result", &done]), server);
     let interrupted = hub.run(&["task", "result", &running]);

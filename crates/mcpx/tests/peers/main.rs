@@ -5,6 +5,10 @@
     clippy::disallowed_methods,
     reason = "the files and processes here are the tests' own"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "a literal reads better without a borrow"
+)]
 
 mod agents;
 mod delivery;

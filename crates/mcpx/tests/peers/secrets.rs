@@ -44,7 +44,7 @@ fn secret_sentinel_nowhere() {
     let http = |url: &str| json!({ "url": url, "headers": { "X-Api-Key": header }, "auth": { "type": "bearer", "token": bearer } });
     let failing = json!({
         "command": "sh",
-        "args": ["-c", "echo \"bad key $API_KEY, $OTHER, $TOLD_TOKEN\" >&2; exit 3"],
+        "args": ["-c", "echo \"bad key $API_KEY, $OTHER, $TOLD_TOKEN\" >&2; exit 3", "sh", "${VARIABLE_TOKEN}"],
         "env": { "API_KEY": env, "OTHER": "${VARIABLE_TOKEN}" },
         "mcpx": { "requiresSecrets": ["TOLD_TOKEN"] },
     });

@@ -138,7 +138,7 @@ fn session(http: &mut Http, number: usize) {
         let (_, _, body) = http.send("POST", Some(&id), &request("tools/call", &call));
         assert_eq!(body["result"]["isError"], false, "{body}");
     }
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         let (status, _, body) = http.send("DELETE", Some(&id), "");
         assert!(status < 300, "{status}: {body}");
     }
@@ -186,7 +186,6 @@ fn rss(pid: u32) -> u64 {
 #[track_caller]
 fn flat(what: &str, before: u64, after: u64) {
     let most = before + before * GROWTH.0 / 100 + GROWTH.1;
-    println!("{what}: {before} kB, then {after} kB");
     assert!(after <= most, "{what}: {before} kB grew to {after} kB");
 }
 
