@@ -16,7 +16,7 @@ fn initialize() -> Value {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
 }
 
-fn call(id: u32, tool: &str, arguments: Value) -> Value {
+fn call(id: u32, tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
 }
 
@@ -40,9 +40,9 @@ fn what_is_asked_is_answered_before_the_end_and_nothing_else_is_printed() {
         call(
             2,
             "mcpx_call",
-            json!({"tool": "tracker.echo", "args": {"message": "hi"}}),
+            &json!({"tool": "tracker.echo", "args": {"message": "hi"}}),
         ),
-        call(3, "mcpx_search", json!({"q": "close an issue"})),
+        call(3, "mcpx_search", &json!({"q": "close an issue"})),
     ]);
     let ran = mcpx.run_with(&["serve"], Some(&stdin));
     assert_eq!(ran.code, 0, "{ran}");
@@ -65,7 +65,7 @@ fn a_server_under_its_own_names_and_nothing_else() {
     let stdin = lines(&[
         initialize(),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}),
-        call(3, "echo", json!({"message": "hi"})),
+        call(3, "echo", &json!({"message": "hi"})),
     ]);
     let ran = mcpx.run_with(
         &["serve", "--passthrough", "tracker", "--tools", "none"],
