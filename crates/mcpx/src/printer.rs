@@ -46,10 +46,15 @@ impl Printer {
 
     /// Prints bytes on stdout as they are.
     pub(crate) fn verbatim(self, bytes: &[u8]) -> Result<(), Failure> {
+        self.streamed(bytes).map(|_| ())
+    }
+
+    /// Prints a piece of what goes on, and says whether somebody still reads.
+    pub(crate) fn streamed(self, bytes: &[u8]) -> Result<bool, Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(Failure::failed(format!(
                 "stdout cannot be written: {error}"
             ))),

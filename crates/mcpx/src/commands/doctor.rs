@@ -76,7 +76,7 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
             all.push(checks::configuration(&config));
             all.extend(checks::servers(&told, &config));
             all.extend(runtimes::runtimes(&told, &config));
-            all.extend(checks::folders(&told, &config));
+            all.extend(checks::folders(&told));
             let wait = config.settings.duration(key::DOCTOR_TIMEOUT);
             let looked = tokio::time::timeout(wait, checks::daemon(&told, &config, printer)).await;
             all.push(looked.unwrap_or_else(|_| {

@@ -3,10 +3,12 @@
 use mcp_wire::{Object, Raw};
 use mcpx_api::{Op, operation};
 use mcpx_config::settings::key;
+use untrusted_text::terminal::one_line;
 
 use super::Desk;
 use crate::args::from_table::params;
 use crate::exit::{Exit, Failure};
+use crate::printer::escape_json;
 use crate::render::scalar;
 
 /// Prints events until Ctrl-C; a stream that breaks is taken up again where it broke.
@@ -25,7 +27,10 @@ pub(super) async fn events(desk: &Desk<'_>) -> Result<Exit, Failure> {
             if let Some(id) = event.id.as_deref().and_then(|id| id.parse::<i64>().ok()) {
                 params.set("since", id);
             }
-            print(desk, event.kind.as_deref(), &event.data)?;
+            let line = line(desk, event.kind.as_deref(), &event.data);
+            if !desk.printer.streamed(line.as_bytes())? {
+                return Ok(Exit::Ok);
+            }
         }
         desk.printer
             .note("note: the stream ended; looking for it again");
@@ -33,10 +38,11 @@ pub(super) async fn events(desk: &Desk<'_>) -> Result<Exit, Failure> {
     }
 }
 
-fn print(desk: &Desk<'_>, kind: Option<&str>, data: &str) -> Result<(), Failure> {
+/// An event as a line; its document with `--json`. Safe to print.
+fn line(desk: &Desk<'_>, kind: Option<&str>, data: &str) -> String {
     let document = Raw::parse(data).unwrap_or_else(|_| Raw::from(data));
     if desk.printer.json {
-        return desk.printer.document(&document);
+        return format!("{}\n", escape_json(document.as_str()));
     }
     let object = document.object().unwrap_or_default();
     let cell = |object: &Object, name: &str| object.get(name).map(scalar).unwrap_or_default();
@@ -47,6 +53,6 @@ fn print(desk: &Desk<'_>, kind: Option<&str>, data: &str) -> Result<(), Failure>
         .map(|(name, value)| format!("{name}={}", scalar(value)))
         .collect();
     let server = cell(&object, "server");
-    desk.printer
-        .result(&format!("{kind}  {server}  {}", rest.join(" ")))
+    let line = format!("{kind}  {server}  {}", rest.join(" "));
+    format!("{}\n", one_line(&line, 8_000))
 }

@@ -49,7 +49,9 @@ pub(super) async fn log(desk: &Desk<'_>) -> Result<Exit, Failure> {
         print_once(desk, &document, format)?;
         return Ok(Exit::Ok);
     }
-    print_records(desk, &document, format)?;
+    if !print_records(desk, &document, format)? {
+        return Ok(Exit::Ok);
+    }
     params.remove("reverse");
     params.set(
         "limit",
@@ -64,7 +66,9 @@ pub(super) async fn log(desk: &Desk<'_>) -> Result<Exit, Failure> {
             tokio::time::sleep(LOOK).await;
         }
         document = read(&hub.ask(Op::LogQuery, &params).await?)?;
-        print_records(desk, &document, format)?;
+        if !print_records(desk, &document, format)? {
+            return Ok(Exit::Ok);
+        }
     }
 }
 
@@ -98,7 +102,8 @@ fn print_once(desk: &Desk<'_>, document: &Object, format: Format) -> Result<(), 
     Ok(())
 }
 
-fn print_records(desk: &Desk<'_>, document: &Object, format: Format) -> Result<(), Failure> {
+/// Says whether somebody still reads.
+fn print_records(desk: &Desk<'_>, document: &Object, format: Format) -> Result<bool, Failure> {
     let mut text = String::new();
     for record in members(document.get("records")) {
         let line = if desk.printer.json {
@@ -110,7 +115,7 @@ fn print_records(desk: &Desk<'_>, document: &Object, format: Format) -> Result<(
         text.push('\n');
     }
     if text.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
-    desk.printer.painted(&text)
+    desk.printer.streamed(text.as_bytes())
 }

@@ -56,7 +56,7 @@ pub(super) async fn list(desk: &Desk<'_>) -> Result<Exit, Failure> {
         .map(|(setting, resolved)| (setting, row(setting, resolved, &theirs)))
         .filter(|(setting, row)| {
             let is_default = row.string("source").as_deref() == Some("default");
-            (plumbing || !setting.plumbing || !is_default) && !(changed && is_default)
+            !is_default || !(changed || setting.plumbing && !plumbing)
         })
         .map(|(_, row)| Raw::from(row))
         .collect();
@@ -90,9 +90,8 @@ pub(super) async fn get(desk: &Desk<'_>) -> Result<Exit, Failure> {
         None => {
             // The nearest one is named by whoever knows them.
             let mut settings = desk.config.settings.clone();
-            let error = match settings.set_runtime(&path, "") {
-                Ok(_) => return Err(Failure::failed(format!("`{path}` cannot be read"))),
-                Err(error) => error,
+            let Err(error) = settings.set_runtime(&path, "") else {
+                return Err(Failure::failed(format!("`{path}` cannot be read")));
             };
             return Err(Failure::with_hint_lines(Exit::Usage, &error.to_string()));
         }

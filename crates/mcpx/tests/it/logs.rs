@@ -115,3 +115,24 @@ fn events_are_a_line_each() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn a_stream_ends_when_nobody_reads_it_any_more() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["call", "demo.echo", "message=x"]);
+    for args in [
+        &["events", "--since", "0"][..],
+        &["log", "--follow", "--format=bare"],
+    ] {
+        let mut child = mcpx.command(args).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        drop(lines);
+        let deadline = std::time::Duration::from_secs(20);
+        testkit::wait_until("the end of the stream", deadline, || {
+            mcpx.ok(&["call", "demo.echo", "message=y"]);
+            child.try_wait().unwrap().is_some()
+        });
+        assert!(child.wait().unwrap().success(), "{args:?}");
+    }
+}

@@ -49,12 +49,6 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     let mut contradiction = |text: String, remedy: &str| {
         found.push(Check::new("settings", Grade::Look, text).remedy(remedy));
     };
-    if !settings.text(key::DAEMON_ENDPOINT).is_empty() && settings.bool(key::DAEMON_INLINE) {
-        contradiction(
-            "`daemon.endpoint` names a daemon, and `daemon.inline` wants none".to_owned(),
-            "unset one of the two; the named one wins",
-        );
-    }
     if settings.int(key::POOL_MIN) > settings.int(key::POOL_MAX) {
         contradiction(
             format!(
@@ -204,7 +198,7 @@ pub(super) fn resolved(
 }
 
 /// The folders that are written to.
-pub(super) fn folders(told: &Told, config: &Config) -> Vec<Check> {
+pub(super) fn folders(told: &Told) -> Vec<Check> {
     let mut all = Vec::new();
     all.push(if told.state.is_dir() {
         match StateDir::open(&told.state) {
@@ -224,17 +218,6 @@ pub(super) fn folders(told: &Told, config: &Config) -> Vec<Check> {
         all.push(
             Check::new("trust", Grade::Broken, problem.to_string())
                 .remedy("what was accepted is unknown: accept it again with `mcpx servers trust`"),
-        );
-    }
-    let log = config.settings.text(key::LOGGING_DIR);
-    if !log.is_empty() && !Path::new(log).is_dir() {
-        all.push(
-            Check::new(
-                "log",
-                Grade::Broken,
-                format!("the folder `{}` is not there", one_line(log, 400)),
-            )
-            .remedy("make it, or unset `logging.dir`"),
         );
     }
     all
