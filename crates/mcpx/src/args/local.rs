@@ -69,6 +69,7 @@ pub(super) fn of_operation(operation: &'static Operation) -> Option<Command> {
             .arg(flag("no-stop-on-error", "Go on after a failure"))
             .arg(option("session", "ID", SESSION)),
         Op::ToolInvoke => command("tool")
+            .about("Calls one of the hub's own MCP tools")
             .arg(positional("tool", "The tool, `mcpx_…`").required(true))
             .arg(pairs("Its arguments: a JSON object, `@FILE`, `-`, or `key=value`")),
         Op::ServersAdd => command("add")
@@ -221,9 +222,9 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
         ),
         (
             "demo-server",
-            DemoServer::augment_args(
-                Command::new("demo-server").about("Serve the demo tools, over stdio or HTTP"),
-            ),
+            DemoServer::augment_args(Command::new("demo-server"))
+                .about("Serve the demo tools, over stdio or HTTP")
+                .long_about(None),
         ),
         (
             "completion",
