@@ -11,6 +11,7 @@ mod lock_file;
 mod modules;
 mod openings;
 mod reference;
+mod settings;
 mod words;
 
 use std::{fmt, path::Path, process::ExitCode};
@@ -61,6 +62,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     modules::check,
     edges::check,
     doors::check,
+    settings::check,
     words::check,
     links::check,
     decisions::check,

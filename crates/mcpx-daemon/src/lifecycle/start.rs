@@ -25,7 +25,7 @@ use crate::hub::{Hub, Identity, Parts};
 use crate::registry::asking::WhoeverCalls;
 use crate::registry::catalogue::Catalogue;
 use crate::registry::launch::RealLaunch;
-use crate::registry::launch::eras::KeptEras;
+use crate::registry::launch::eras::{KeptEras, NoMemory};
 use crate::registry::{Registry, RegistryLimits};
 use crate::routes::access::Access;
 use crate::routes::serve::serve;
@@ -337,7 +337,12 @@ fn build(
             .collect(),
         mark: Some(begun.children.mark()),
         ask: Some(Arc::new(WhoeverCalls)),
-        eras: Arc::new(KeptEras::read(Eras::new(state), clock.clone())),
+        eras: if settings.bool(key::UPSTREAM_ERA_CACHE) {
+            Arc::new(KeptEras::read(Eras::new(state), clock.clone()))
+        } else {
+            Arc::new(NoMemory)
+        },
+        probe: settings.duration(key::UPSTREAM_PROBE_TIMEOUT),
         sign_in: None,
         question: settings.duration(key::PROTO_ASK_TIMEOUT),
         limits: mcp_client::Limits::default(),

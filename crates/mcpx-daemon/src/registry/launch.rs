@@ -24,9 +24,6 @@ use untrusted_text::terminal::one_line;
 
 use self::eras::EraMemory;
 
-/// How long a server may be silent on the first, modern request, at most: a program that is downloaded first says nothing
-/// for long, and half of its start time is kept for the other era.
-const PROBE: Duration = Duration::from_secs(10);
 /// A time that a person would call for ever, and that every clock can hold.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3_600);
 
@@ -76,6 +73,9 @@ pub struct RealLaunch {
     pub eras: Arc<dyn EraMemory>,
     /// Who brings credentials that a person signed in for.
     pub sign_in: Option<Arc<dyn SignIn>>,
+    /// How long a server may be silent on the first, modern request. A program that is downloaded first says nothing for
+    /// long, so half of its start time is kept for the other era whatever this says.
+    pub probe: Duration,
     /// How long a person has for a question.
     pub question: Duration,
     /// How big messages and lists may be.
@@ -240,7 +240,7 @@ impl RealLaunch {
         };
         Timeouts {
             start,
-            probe: PROBE.min(start / 2),
+            probe: self.probe.min(start / 2),
             idle: call,
             max: call,
             question: self.question,

@@ -67,16 +67,12 @@ fn a_project_may_drop_a_server_and_tighten_a_setting_unasked() {
         .file(
             "work/.mcpx.json",
             r#"{"mcpServers": {"a": {"mcpx": {"disabled": true}}},
-               "elicit": {"confirmDestructive": true},
+               "proto": {"serveMCP": false},
                "pool": {"idleTimeout": "1m", "excludeTools": ["*_delete"]}}"#,
         );
     let config = place.load();
     assert!(config.servers.is_empty());
-    assert!(
-        config
-            .settings
-            .bool(settings::key::ELICIT_CONFIRM_DESTRUCTIVE)
-    );
+    assert!(!config.settings.bool(settings::key::PROTO_SERVE_MCP));
     assert_eq!(
         config
             .settings
@@ -91,7 +87,7 @@ fn a_project_may_drop_a_server_and_tighten_a_setting_unasked() {
 fn a_project_widens_no_setting_before_it_is_trusted() {
     let text = r#"{"daemon": {"address": "0.0.0.0"}, "transport": {"allowedOrigins": ["https://evil"]},
         "socketPath": "/tmp/s", "autostart": {"bin": "/tmp/evil"}, "presets": {"x": ["--address=0.0.0.0"]},
-        "preset": ["x"], "elicit": {"confirmDestructive": false}, "pool": {"tools": ["*"], "default": true}}"#;
+        "preset": ["x"], "proto": {"serveMCP": true}, "pool": {"tools": ["*"], "default": true}}"#;
     let place = Place::new().file("work/.mcpx.json", text);
     let config = place.load();
     assert!(
@@ -114,11 +110,11 @@ fn a_project_widens_no_setting_before_it_is_trusted() {
         [
             "autostart.bin",
             "daemon.address",
-            "elicit.confirmDestructive",
             "pool.default",
             "pool.tools",
             "preset",
             "presets",
+            "proto.serveMCP",
             "socketPath",
             "transport.allowedOrigins"
         ]

@@ -42,60 +42,38 @@ settings! {
     AUTOSTART_IDLE_EXIT: Duration "autostart.idleExit" = "4h", Client, "idle life of a daemon that a command starts";
     AUTOSTART_LOG_TAIL: Bytes "autostart.logTail" = "2000", Client, "bytes of its log that are shown when a start fails", plumbing();
     AUTOSTART_PING_TIMEOUT: Duration "autostart.pingTimeout" = "2s", Client, "wait for an answer to a health check", plumbing(), positive();
-    AUTOSTART_POLL_INTERVAL: Duration "autostart.pollInterval" = "50ms", Client, "pause between two looks for a started daemon", plumbing(), positive();
 
     CATALOG_BIAS: List "catalog.bias" = "", Call, "words that raise matching tools", hot(), flags(&["--bias"]);
     CATALOG_BUDGET: Int "catalog.budget" = "2000", Call, "most tokens of the listing", hot(), flags(&["--budget"]);
     CATALOG_INSTRUCTIONS: Bool "catalog.instructions" = "true", Call, "print the servers' own guidance", hot();
 
-    COMPLETION_MAX_VALUES: Int "completion.maxValues" = "100", Daemon, "completions in one reply", hot(), plumbing(), positive();
-
     DAEMON_ADDRESS: Text "daemon.address" = "127.0.0.1", Daemon, "address to listen on", flags(&["--address"]), guarded();
     DAEMON_AUTOSTART: Bool "daemon.autostart" = "true", Client, "start a daemon when none answers";
     DAEMON_ENDPOINT: Text "daemon.endpoint" = "", Client, "the daemon to use: an http URL, or unix:// and a path", guarded();
     DAEMON_IDLE_EXIT: Duration "daemon.idleExit" = "0s", Daemon, "end after this time without work; 0: never", flags(&["--idle-exit"]);
-    DAEMON_INLINE: Bool "daemon.inline" = "false", Client, "as a last resort, host the servers in the command itself";
-    DAEMON_INLINE_START_POLL: Duration "daemon.inlineStartPoll" = "20ms", Client, "pause between two looks for an inline daemon", plumbing(), positive();
-    DAEMON_INLINE_START_TIMEOUT: Duration "daemon.inlineStartTimeout" = "5s", Client, "wait for an inline daemon", plumbing(), positive();
     DAEMON_LEASE_TTL: Duration "daemon.leaseTTL" = "30m", Daemon, "when the instances of a silent caller are released", hot(), plumbing(), positive();
     DAEMON_PORT: Int "daemon.port" = "0", Daemon, "TCP port; 0: any free one", flags(&["--port"]), at_most(65_535), guarded();
     DAEMON_PROBE_TIMEOUT: Duration "daemon.probeTimeout" = "200ms", Client, "wait for another daemon's socket", plumbing(), positive();
     DAEMON_REAP_INTERVAL: Duration "daemon.reapInterval" = "30s", Daemon, "pause between two looks for idle instances and edited files", plumbing(), positive();
     DAEMON_REFRESH_TIMEOUT: Duration "daemon.refreshTimeout" = "3m", Daemon, "longest refresh", hot(), positive();
     DAEMON_SAVE_INTERVAL: Duration "daemon.saveInterval" = "5m", Daemon, "pause between two writes of the schema cache", plumbing(), positive();
-    DAEMON_SOCKET_PROBE_TIMEOUT: Duration "daemon.socketProbeTimeout" = "500ms", Daemon, "wait when a socket was left over", plumbing(), positive();
     DAEMON_WARM: Bool "daemon.warm" = "true", Daemon, "read all schemas in the background after the start", flags(&["--warm"]);
     DAEMON_WARM_TIMEOUT: Duration "daemon.warmTimeout" = "3m", Daemon, "longest background read", plumbing(), positive();
     DAEMON_WATCH_CONFIG: Bool "daemon.watchConfig" = "true", Daemon, "take edited configuration files", hot();
 
-    DIAGNOSE_HISTORY: Int "diagnose.history" = "8", Daemon, "schema changes kept for each tool", plumbing();
     DOCTOR_TIMEOUT: Duration "doctor.timeout" = "20s", Client, "wait for the daemon in `doctor`", positive();
-
-    ELICIT_ASK_TIMEOUT: Duration "elicit.askTimeout" = "45s", Daemon, "deadline of the hub's own questions", guarded(), positive();
-    ELICIT_CONFIRM_DESTRUCTIVE: Bool "elicit.confirmDestructive" = "false", Daemon, "ask before calls that may destroy", guarded_unless("true");
-    ELICIT_DISAMBIGUATE: Enum "elicit.disambiguate" = "never", Daemon, "ask which live instance is meant", choices(&["never", "ask"]), guarded();
-    ELICIT_DISAMBIGUATE_DEFAULT: Enum "elicit.disambiguateDefault" = "new", Daemon, "instance that is taken when nobody answers", choices(&["new", "recent"]), guarded();
-    ELICIT_PENDING_LIMIT: Int "elicit.pendingLimit" = "100", Daemon, "open questions in one listing", hot(), plumbing(), positive();
 
     EVENTS_HISTORY: Int "events.history" = "1024", Daemon, "events kept for those who come back";
     EVENTS_RECONNECT: Duration "events.reconnect" = "2s", Client, "pause before a dropped stream is resumed", positive();
 
     HTTP_BODY_LIMIT: Bytes "http.bodyLimit" = "1MiB", Daemon, "largest ordinary request", hot(), plumbing(), guarded(), positive();
     HTTP_CALL_BODY_LIMIT: Bytes "http.callBodyLimit" = "64MiB", Daemon, "largest request with a tool call", hot(), guarded(), positive();
-    HTTP_CONTROL_BODY_LIMIT: Bytes "http.controlBodyLimit" = "64KiB", Daemon, "largest request with a few fields", hot(), plumbing(), guarded(), positive();
-    HTTP_IDLE_CONN_TIMEOUT: Duration "http.idleConnTimeout" = "30s", Client, "life of an unused connection", plumbing(), positive();
-    HTTP_IDLE_CONNS: Int "http.idleConns" = "8", Client, "unused connections kept, on this machine", plumbing();
     HTTP_READ_HEADER_TIMEOUT: Duration "http.readHeaderTimeout" = "10s", Daemon, "time for the head of a request", plumbing(), guarded(), positive();
-    HTTP_REMOTE_IDLE_CONNS: Int "http.remoteIdleConns" = "16", Client, "unused connections kept, over the network", plumbing();
     HTTP_REQUEST_TIMEOUT: Duration "http.requestTimeout" = "10m", Client, "longest request of a command", positive();
     HTTP_SHUTDOWN_GRACE: Duration "http.shutdownGrace" = "5s", Daemon, "time for open work when the daemon stops", hot();
     HTTP_SSE_PING: Duration "http.ssePing" = "15s", Daemon, "pause between comments on a quiet stream", hot(), plumbing(), positive();
     HTTP_SSE_RETRY: Duration "http.sseRetry" = "2s", Daemon, "when subscribers are told to come back", hot(), plumbing();
-    HTTP_STREAM_BUFFER_INIT: Bytes "http.streamBufferInit" = "64KiB", Client, "first buffer for a line of a stream", plumbing(), positive();
-    HTTP_STREAM_BUFFER_MAX: Bytes "http.streamBufferMax" = "8MiB", Client, "longest line of a stream", plumbing(), positive();
 
-    LOGGING_DIR: Text "logging.dir" = "", Daemon, "folder of the log; empty: `logs` in the state folder", flags(&["--log-dir"]), guarded();
-    LOGGING_FILE: Bool "logging.file" = "true", Daemon, "keep a log on disk", guarded();
     LOGGING_FORMAT: Enum "logging.format" = "text", Client, "how records are printed", choices(&["text", "logfmt", "json", "json-pretty", "compact", "bare"]), flags(&["--format"]);
     LOGGING_INCLUDE: List "logging.include" = "host,user,process,version", Daemon, "context that records of starts and stops carry", flags(&["--include"]);
     LOGGING_KEEP: Int "logging.keep" = "8", Daemon, "old log files kept", flags(&["--keep"]), guarded();
@@ -103,19 +81,15 @@ settings! {
     LOGGING_MAX_AGE: Duration "logging.maxAge" = "24h", Daemon, "age at which a log file is closed", guarded(), positive();
     LOGGING_MAX_BYTES: Bytes "logging.maxBytes" = "16MB", Daemon, "size at which a log file is closed", guarded(), positive();
     LOGGING_MAX_LINES: Int "logging.maxLines" = "0", Daemon, "records at which a log file is closed; 0: any number", guarded();
-    LOGGING_SOURCE: Enum "logging.source" = "warn", Daemon, "level from which the place in the code is kept", hot(), choices(&["debug", "info", "warn", "error", "true", "false"]), flags(&["--log-source"]);
-    LOGGING_TRACE: Bool "logging.trace" = "false", Daemon, "a line for each call that names the instance", vars(&["MCPX_TRACE"]);
 
     LOGSTORE_FOLLOW_BACKLOG: Int "logstore.followBacklog" = "1000", Client, "records of one look while following", plumbing(), positive();
     LOGSTORE_QUERY_LIMIT: Int "logstore.queryLimit" = "100", Call, "records of a query", hot(), positive();
 
-    MCP_PAGE_SIZE: Int "mcp.pageSize" = "100", Client, "entries of one page of an MCP list", positive();
     MCP_PASSTHROUGH: List "mcp.passthrough" = "", Client, "servers offered under their tools' own names", flags(&["--passthrough"]);
 
     OUTPUT_COLOR: Enum "output.color" = "auto", Client, "colour", choices(&["auto", "always", "never"]);
     OUTPUT_JSON: Bool "output.json" = "false", Client, "print one JSON document", flags(&["--json"]);
 
-    PATHS_CACHE: Text "paths.cache" = "", Client, "folder of what can be made again", vars(&["MCPX_CACHE_DIR"]), guarded();
     PATHS_CONFIG: Paths "paths.config" = "", Client, "files and folders to read instead of walking up from the current folder", not_in_file();
     PATHS_CONFIG_FILE: Text "paths.configFile" = "", Client, "the one configuration file to read", flags(&["--config"]), vars(&["MCPX_CONFIG"]), not_in_file();
     PATHS_STATE: Text "paths.state" = "", Client, "folder of sockets, records and logs", vars(&["MCPX_STATE_DIR"]), guarded();
@@ -139,12 +113,10 @@ settings! {
     PROFILE_NAMES: List "profile.names" = "", Client, "groups of servers that come in addition", flags(&["--profile"]), vars(&["MCPX_PROFILE"]);
     PROFILE_SKIP_DEFAULT: Bool "profile.skipDefault" = "false", Client, "the named groups alone", flags(&["--skip-default"]);
 
-    PROTO_ASK_POLL: Duration "proto.askPoll" = "500ms", Daemon, "one wait for a question", plumbing(), positive();
     PROTO_ASK_ROUNDS: Int "proto.askRounds" = "8", Daemon, "how often one request may come back with a question";
     PROTO_ASK_TTL: Duration "proto.askTTL" = "15m", Daemon, "how long a call that waits for an answer is kept", plumbing(), positive();
     PROTO_ASK_TIMEOUT: Duration "proto.askTimeout" = "10m", Daemon, "how long a request is held", positive();
     PROTO_MCP_PATH: Text "proto.mcpPath" = "/mcp", Daemon, "path of the MCP server", guarded();
-    PROTO_NATIVE: Bool "proto.native" = "true", Daemon, "put the servers' questions to the hub's own MCP client";
     PROTO_SERVE_MCP: Bool "proto.serveMCP" = "true", Daemon, "offer MCP over HTTP", guarded_unless("false");
     PROTO_SESSION_IDLE: Duration "proto.sessionIdle" = "30m", Daemon, "life of an unused HTTP session", plumbing(), positive();
     PROTO_STATE_TTL: Duration "proto.stateTTL" = "30m", Daemon, "how long the state of a question is valid", plumbing(), positive();
@@ -158,7 +130,6 @@ settings! {
     RESULTS_QUOTA: Bytes "results.quota" = "256MiB", Daemon, "most bytes of kept results", hot(), guarded();
 
     SEARCH_LIMIT: Int "search.limit" = "20", Call, "results of a search", hot(), flags(&["--limit", "--n", "-n"]), positive();
-    SESSION_RELEASE_TIMEOUT: Duration "session.releaseTimeout" = "10s", Client, "time to release what a finished session held", plumbing(), positive();
     SOCKET_PATH: Text "socketPath" = "", Daemon, "path of the Unix socket; empty: in the state folder", guarded();
     STATS_TOP: Int "stats.top" = "20", Call, "rows of a ranking", hot(), positive();
 
@@ -170,6 +141,6 @@ settings! {
     TRANSPORT_STDIO_DRAIN: Duration "transport.stdioDrain" = "30s", Client, "time for open work when stdin ends";
 
     UPSTREAM_ERA_CACHE: Bool "upstream.eraCache" = "true", Daemon, "remember which era a server speaks";
-    UPSTREAM_PROBE_TIMEOUT: Duration "upstream.probeTimeout" = "2s", Daemon, "wait for an answer of the newer era", positive();
+    UPSTREAM_PROBE_TIMEOUT: Duration "upstream.probeTimeout" = "10s", Daemon, "wait for an answer of the newer era, at most half of the start time", positive();
     UPSTREAM_PROTOCOL: Enum "upstream.protocol" = "prefer-discover", Daemon, "which era is tried first", choices(&["prefer-discover", "prefer-initialize", "force-discover", "force-initialize", "follow"]), also(PROTOCOL_ALIASES);
 }

@@ -59,7 +59,7 @@ fn names_are_derived_from_the_path() {
         )
     );
     assert_eq!(of("proto.serveMCP").0, "MCPX_PROTO_SERVE_MCP");
-    assert_eq!(of("http.idleConnTimeout").1, "--http-idle-conn-timeout");
+    assert_eq!(of("http.readHeaderTimeout").1, "--http-read-header-timeout");
     assert_eq!(of("preset").1, "--preset");
 }
 

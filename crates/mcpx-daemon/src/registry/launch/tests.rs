@@ -43,6 +43,7 @@ fn launch(memory: &Arc<Memory>) -> RealLaunch {
         ask: None,
         eras: Arc::<Memory>::clone(memory),
         sign_in: None,
+        probe: Duration::from_secs(10),
         question: Duration::from_secs(30),
         limits: Limits::default(),
     }
