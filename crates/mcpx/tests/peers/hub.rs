@@ -261,9 +261,17 @@ pub(crate) fn signal(name: &str, pid: u32) {
     drop(killed);
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process is there. One that is dying is, until its last thread has closed what it held open.
 pub(crate) fn runs(pid: u32) -> bool {
-    !command_of(pid).is_empty()
+    let folder = Path::new("/proc").join(pid.to_string());
+    let Ok(stat) = fs::read_to_string(folder.join("stat")) else {
+        return false;
+    };
+    let is_zombie = stat
+        .rsplit_once(") ")
+        .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']));
+    let threads = fs::read_dir(folder.join("task")).map_or(0, Iterator::count);
+    !is_zombie || threads > 1
 }
 
 fn command_of(pid: u32) -> String {

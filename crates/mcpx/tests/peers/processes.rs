@@ -116,6 +116,7 @@ fn pid_reuse() {
     let mut record = hub.record();
     signal("KILL", record.pid);
     hub.wait_until_nothing_runs();
+    wait_until("the daemon is dead", PATIENCE, || !runs(record.pid));
     let mut stranger = Command::new("sleep").arg("1000").spawn().unwrap();
     // What the daemon was, what it had started, and what another had started: all are this process now.
     record.pid = stranger.id();
