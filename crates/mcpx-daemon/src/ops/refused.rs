@@ -129,7 +129,12 @@ fn failed(failure: &mcp_client::Failure, findings: &[Finding]) -> ApiError {
     with_diagnostics(error, findings)
 }
 
-/// What to do about a server that did not start, when its failure does not say so itself.
+/// Whether the program of a server is not there.
+fn is_missing(failure: &mcp_client::Failure) -> bool {
+    matches!(&failure.kind, FailureKind::NoAnswer { why, .. } if why.starts_with("there is no program"))
+}
+
+/// What to do about a server that did not start.
 fn advice(failure: &mcp_client::Failure) -> Option<&'static str> {
     let FailureKind::NoAnswer {
         delivery: Delivery::NotSent,
@@ -140,7 +145,9 @@ fn advice(failure: &mcp_client::Failure) -> Option<&'static str> {
         return None;
     };
     match cause {
-        _ if failure.to_string().contains("\nhint: ") => None,
+        Cause::Start if is_missing(failure) => {
+            Some("install it, or write its whole path as `command`")
+        }
         Cause::Start | Cause::Closed => {
             Some("run the line behind `reached as` in a shell to see what it says")
         }

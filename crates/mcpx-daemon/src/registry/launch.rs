@@ -189,9 +189,12 @@ impl RealLaunch {
                 .unwrap_or_default();
             find_program(command, &dirs).ok_or_else(|| {
                 let why = format!(
-                    "there is no program `{}` on its PATH, which is `{}`\nhint: install it, or write its whole path as `command`",
+                    "there is no program `{}` on its PATH, which is `{}`",
                     one_line(command, 200),
-                    one_line(&env.get("PATH").unwrap_or_default().to_string_lossy(), 1_000),
+                    one_line(
+                        &env.get("PATH").unwrap_or_default().to_string_lossy(),
+                        1_000
+                    ),
                 );
                 not_started(server, &typed, why)
             })?

@@ -115,7 +115,10 @@ fn every_flag_of_every_setting_is_taken_on_every_command() {
             };
             let typed = command(&[&["health"][..], &words].concat());
             let (path, text) = typed.choice.flags.first().map_or(("", ""), |(a, b)| (a, b));
-            assert!((path, text) == (setting.path, "x") || path.is_empty(), "{flag}");
+            assert!(
+                (path, text) == (setting.path, "x") || path.is_empty(),
+                "{flag}"
+            );
             assert!(
                 typed.choice.config_file.is_some() || path == setting.path,
                 "{flag}"

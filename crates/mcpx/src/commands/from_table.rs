@@ -1,5 +1,6 @@
 //! The commands that ask for one operation and print what comes back.
 
+mod changes;
 pub(super) mod shown;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use super::Desk;
 use crate::args::from_table::{params, text};
 use crate::exit::{Exit, Failure};
 use crate::files;
+
 /// Asks and prints.
 pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Result<Exit, Failure> {
     let params = params(operation, &desk.typed.matches, &desk.config.settings)?;
@@ -53,6 +55,8 @@ pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Resul
         Op::Status => shown::status(desk, &document)?,
         Op::ServersList => shown::servers(desk, &document)?,
         Op::TasksList => shown::tasks(desk, &document)?,
+        Op::History => changes::history(desk, &document)?,
+        Op::Refresh => return changes::refresh(desk, &document),
         Op::Prompts => shown::prompts(desk, &document)?,
         Op::SettingsSet | Op::SettingsUnset => shown::setting(desk, &document)?,
         _ => desk.print(&document)?,
