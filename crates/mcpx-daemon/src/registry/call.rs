@@ -14,7 +14,7 @@ use std::time::Instant;
 use mcp_client::{Delivery, Failure, FailureKind};
 use mcp_wire::{Object, Outcome, method};
 
-use super::explain::Finding;
+use super::explain::{Finding, Refused};
 use super::known::{KnownTool, Spelled};
 use super::lease::Lease;
 use super::notices::{CallRecord, Notices};
@@ -76,7 +76,7 @@ impl Registry {
         trace: &Trace,
         record: &mut CallRecord,
     ) -> Result<Done, CallError> {
-        let begun = Instant::now();
+        let (begun, at) = (Instant::now(), (self.clock)());
         let resolved = self.resolve(call).await?;
         record.resolved(&resolved);
         let chosen = self.choose(&resolved, call).await?;
@@ -85,7 +85,13 @@ impl Registry {
         record.leased(&lease);
         let (lease, sent) = self.send(&resolved, &chosen, lease, call, trace).await?;
         let instance = lease.instance().id().to_owned();
-        let explained = self.explain(&resolved, call, sent);
+        let refused = Refused {
+            resolved: &resolved,
+            call,
+            connection: lease.connection(),
+            at,
+        };
+        let explained = self.explain(refused, sent).await;
         release(lease);
         let (outcome, findings) = explained?;
         Ok(Done {
@@ -314,15 +320,14 @@ impl Registry {
     }
 
     /// *Explain*: what is known about an answer that says no. Only what a server answered is explained.
-    fn explain(
+    async fn explain(
         &self,
-        resolved: &Resolved,
-        call: &Call,
+        refused: Refused<'_>,
         sent: Result<Outcome, Failure>,
     ) -> Result<(Outcome, Vec<Finding>), CallError> {
         match sent {
             Ok(outcome) => {
-                let findings = explain::result(self, resolved, call, &outcome);
+                let findings = explain::result(self, refused, &outcome).await;
                 Ok((outcome, findings))
             }
             Err(failure)
@@ -332,12 +337,12 @@ impl Registry {
                         cause: mcp_client::Cause::Cancelled,
                         ..
                     }
-                ) && call.cancelled.is_cancelled() =>
+                ) && refused.call.cancelled.is_cancelled() =>
             {
                 Err(CallError::Cancelled)
             }
             Err(failure) => Err(CallError::Failed {
-                findings: explain::failure(self, resolved, call, &failure),
+                findings: explain::failure(self, refused, &failure).await,
                 failure: Box::new(failure),
             }),
         }

@@ -1,6 +1,10 @@
 //! The phase *explain*: a refusal, what is known of the tool, and what it used to be, put together.
 
-use mcp_client::Failure;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mcp_client::{CallOptions, Connection, Failure};
 use mcp_wire::{CallResult, Outcome};
 use mcpx_catalog::explain::{Call as Made, Refusal, explain};
 pub use mcpx_catalog::explain::{Finding, render};
@@ -10,6 +14,9 @@ use mcpx_config::Server;
 use super::Registry;
 use super::call::{Call, Resolved, Wanted};
 use super::known::Known;
+
+/// How long an explanation waits for the tools to be read again.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// What is known about a tool that the server does not have.
 #[must_use]
@@ -32,11 +39,23 @@ pub(super) fn unknown_tool(
     )]
 }
 
+/// What an explanation is made from: the call, and the connection on which it was refused.
+#[derive(Clone, Copy)]
+pub(super) struct Refused<'a> {
+    /// Which server and tool it was.
+    pub(super) resolved: &'a Resolved,
+    /// What was asked.
+    pub(super) call: &'a Call,
+    /// The connection that answered.
+    pub(super) connection: &'a Connection,
+    /// When the call was made.
+    pub(super) at: Timestamp,
+}
+
 /// What is known about an answer that says the tool failed.
-pub(super) fn result(
+pub(super) async fn result(
     registry: &Registry,
-    resolved: &Resolved,
-    call: &Call,
+    refused: Refused<'_>,
     outcome: &Outcome,
 ) -> Vec<Finding> {
     let Outcome::Complete(result) = outcome else {
@@ -52,14 +71,13 @@ pub(super) fn result(
     let text = CallResult::parse(result.clone())
         .map(|result| result.joined_text())
         .unwrap_or_default();
-    made(registry, resolved, call, Refusal::Result { text: &text })
+    with_fresh_tools(registry, refused, Refusal::Result { text: &text }, false).await
 }
 
 /// What is known about an error that a server answered with.
-pub(super) fn failure(
+pub(super) async fn failure(
     registry: &Registry,
-    resolved: &Resolved,
-    call: &Call,
+    refused: Refused<'_>,
     failure: &Failure,
 ) -> Vec<Finding> {
     let Some(error) = failure.answered() else {
@@ -69,15 +87,48 @@ pub(super) fn failure(
         code: error.code,
         message: &error.message,
     };
-    made(registry, resolved, call, refusal)
+    let is_certain = error.code == mcp_wire::error::INVALID_PARAMS;
+    with_fresh_tools(registry, refused, refusal, is_certain).await
 }
 
-fn made(
+/// What is known, by the tools as they are: where the refusal is about the call and the tools were read before it was
+/// made, they are read again first. They may have changed since, and then that is what was wrong.
+async fn with_fresh_tools(
     registry: &Registry,
-    resolved: &Resolved,
-    call: &Call,
+    refused: Refused<'_>,
     refusal: Refusal<'_>,
+    is_certain: bool,
 ) -> Vec<Finding> {
+    let findings = made(registry, refused, refusal);
+    if findings.is_empty() && !is_certain {
+        return findings;
+    }
+    let Refused {
+        resolved,
+        connection,
+        at,
+        ..
+    } = refused;
+    let Some(known) = resolved.backing.known() else {
+        return findings;
+    };
+    if known.confirmed && known.read_at >= at {
+        return findings;
+    }
+    let now = (registry.clock)();
+    let options = CallOptions::default();
+    let reading = Known::read(connection, &options, now);
+    let Ok(Ok(known)) = tokio::time::timeout(FRESH, reading).await else {
+        return findings;
+    };
+    let known = Arc::new(known);
+    resolved.backing.learn(Arc::clone(&known));
+    registry.took(&registry.definition(&resolved.upstream.server), &known);
+    made(registry, refused, refusal)
+}
+
+fn made(registry: &Registry, refused: Refused<'_>, refusal: Refusal<'_>) -> Vec<Finding> {
+    let Refused { resolved, call, .. } = refused;
     let Wanted::Tool { arguments, .. } = &call.wanted else {
         return Vec::new();
     };

@@ -206,3 +206,29 @@ fn resources_prompts_and_completions_are_reached() {
     let ran = mcpx.ok(&["tool", "mcpx_search", "q=issue"]);
     assert!(ran.stdout.contains("create_issue"), "{ran}");
 }
+
+#[test]
+fn a_refusal_is_explained_by_the_tools_as_they_are_at_that_moment() {
+    let mcpx = Mcpx::new();
+    let call = |args: &[&str]| mcpx.run(&[&["--demo", "call"], args].concat());
+    assert_eq!(call(&["demo.echo"]).code, 0);
+    assert_eq!(call(&["demo.change_schema"]).code, 0);
+    // At once: the announcement of the change may still be on its way.
+    let ran = call(&["demo.echo"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    ran.says(&[
+        "message is required",
+        "schema changed",
+        "`message` became required",
+        "await demo.echo({ message: \"\" })",
+    ]);
+    let (_, document) = mcpx.json(&["--demo", "call", "demo.echo"]);
+    let finding = &document["diagnostics"][0];
+    assert_eq!(finding["field"], "message", "{document}");
+    assert_eq!(
+        finding["changed"]["kind"], "argument-required",
+        "{document}"
+    );
+    let history = mcpx.run(&["--demo", "history"]);
+    assert!(history.stdout.contains("argument-required"), "{history}");
+}
