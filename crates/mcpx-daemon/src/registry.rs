@@ -168,10 +168,16 @@ impl Registry {
                         let backing = backing.map_or_else(
                             || self.back(base),
                             |backing| {
+                                let backing = if config.servers.contains_key(&backing.name) {
+                                    Arc::clone(backing)
+                                } else {
+                                    // Whoever gave it its name is gone; what runs goes on.
+                                    backing.renamed(&base.name)
+                                };
                                 if backing.name == base.name {
                                     backing.pool.reconfigure(Arc::new(base.clone()));
                                 }
-                                Arc::clone(backing)
+                                backing
                             },
                         );
                         used.insert(identity, Arc::clone(&backing));
@@ -286,7 +292,7 @@ fn note(
         return;
     };
     let same = match (&before.backing, backing) {
-        (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+        (Some(before), Some(now)) => Arc::ptr_eq(&before.pool, &now.pool),
         (None, None) => before.server.availability == server.availability,
         _ => false,
     };

@@ -192,6 +192,9 @@ impl<'a> Hub<'a> {
                 ))
                 .hint("end it, and the next command starts the right one: `mcpx stop`")
             }
+            (error @ ClientError::Broken(_), ..) => {
+                Failure::from(error).hint("it may have been done: verify before you repeat it")
+            }
             (error, ..) => error.into(),
         }
     }

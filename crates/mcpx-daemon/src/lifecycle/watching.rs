@@ -19,8 +19,8 @@ use crate::registry::scope::{Key, key_of};
 
 /// How often edited files are looked for when nobody asks anything.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a look counts when requests come.
-const FRESH: Duration = Duration::from_millis(200);
+/// How long a look counts when requests come: shorter than the start of a command that comes after an edit.
+const FRESH: Duration = Duration::from_millis(5);
 
 /// When the files were looked at, and what they looked like.
 #[derive(Debug, Default)]

@@ -38,6 +38,18 @@ impl Backing {
         })
     }
 
+    /// The same under another server's name.
+    #[must_use]
+    pub fn renamed(&self, name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            pool: Arc::clone(&self.pool),
+            known: RwLock::new(self.known()),
+            failed: Mutex::new(self.failure()),
+            reading: tokio::sync::Mutex::new(()),
+        })
+    }
+
     /// What is known of its tools.
     #[must_use]
     pub fn known(&self) -> Option<Arc<Known>> {

@@ -191,3 +191,24 @@ fn an_older_daemon_gives_way_and_a_newer_one_is_told_about() {
     assert_ne!(mcpx.daemons()[0], before);
     assert_eq!(mcpx.ok(&["health"]).stderr, "");
 }
+
+#[test]
+fn what_two_servers_share_goes_on_when_the_first_of_them_is_taken_out() {
+    let mcpx = Mcpx::with_demos(&["demo", "tracker"]);
+    mcpx.ok(&["call", "tracker.echo", "message=hi"]);
+    let pids = |of: &str| -> Vec<serde_json::Value> {
+        let status = mcpx.json(&["status"]).1;
+        let servers = status["servers"].as_array().unwrap().clone();
+        let server = servers.iter().find(|server| server["name"] == of).unwrap();
+        let instances = server["instances"].as_array().unwrap();
+        instances.iter().map(|one| one["pid"].clone()).collect()
+    };
+    let before = pids("tracker");
+    assert_eq!((before.len(), pids("demo")), (1, before.clone()));
+    mcpx.ok(&["servers", "remove", "demo"]);
+    assert_eq!(pids("tracker"), before);
+    // It is still read and called under the name that is left.
+    mcpx.ok(&["refresh", "tracker"]);
+    mcpx.ok(&["call", "tracker.echo", "message=again"]);
+    assert_eq!(pids("tracker"), before);
+}
