@@ -134,8 +134,16 @@ fn is_missing(failure: &mcp_client::Failure) -> bool {
     matches!(&failure.kind, FailureKind::NoAnswer { why, .. } if why.starts_with("there is no program"))
 }
 
-/// What to do about a server that did not start.
+/// What to do about a server that did not start, or that asks a person where nobody can answer.
 fn advice(failure: &mcp_client::Failure) -> Option<&'static str> {
+    if failure
+        .answered()
+        .is_some_and(|rpc| rpc.code == mcp_wire::error::MISSING_CLIENT_CAPABILITY)
+    {
+        return Some(
+            "it asks something in mid-call: call it from an MCP client that can answer, through `mcpx serve`",
+        );
+    }
     let FailureKind::NoAnswer {
         delivery: Delivery::NotSent,
         cause,
