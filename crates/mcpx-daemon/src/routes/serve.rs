@@ -19,46 +19,67 @@ use super::{Body, refused, respond};
 use crate::front::Fronts;
 use crate::hub::Hub;
 
-/// Connections at the same time; further ones wait to be accepted.
+/// Connections of one listener at the same time; further ones wait to be accepted. Each listener has its own room: who
+/// may only knock at the port cannot keep anybody from the socket.
 const CONNECTIONS: usize = 1_024;
+
+/// Where connections come from.
+enum Door {
+    Unix(UnixListener),
+    Tcp(TcpListener, Arc<Access>),
+}
+
+trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+impl Door {
+    async fn accept(&self) -> std::io::Result<Box<dyn Io>> {
+        Ok(match self {
+            Self::Unix(listener) => Box::new(listener.accept().await?.0),
+            Self::Tcp(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                let _slower_without = stream.set_nodelay(true);
+                Box::new(stream)
+            }
+        })
+    }
+
+    /// What is asked of those who come this way.
+    fn access(&self) -> Option<Arc<Access>> {
+        match self {
+            Self::Unix(_) => None,
+            Self::Tcp(_, access) => Some(Arc::clone(access)),
+        }
+    }
+}
 
 /// Answers requests of both listeners until the daemon ends; open ones may then end within the grace.
 pub async fn serve(hub: &Arc<Hub>, unix: UnixListener, tcp: Option<(TcpListener, Access)>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
     let running = TaskTracker::new();
-    let over_unix = accept_unix(hub, unix, &room, &running);
-    let over_tcp = async {
-        match tcp {
-            Some((listener, access)) => accept_tcp(hub, listener, access, &room, &running).await,
-            None => hub.stopping.cancelled().await,
-        }
-    };
-    tokio::join!(over_unix, over_tcp);
+    let tcp = tcp.map(|(listener, access)| Door::Tcp(listener, Arc::new(access)));
+    let doors = [Some(Door::Unix(unix)), tcp].into_iter().flatten();
+    futures::future::join_all(doors.map(|door| accept(hub, door, &running))).await;
     let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
     hub.fronts.shut_down(grace).await;
     running.close();
     let _ended = tokio::time::timeout(grace, running.wait()).await;
 }
 
-async fn accept_unix(
-    hub: &Arc<Hub>,
-    listener: UnixListener,
-    room: &Arc<Semaphore>,
-    running: &TaskTracker,
-) {
+async fn accept(hub: &Arc<Hub>, door: Door, running: &TaskTracker) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        let Ok(permit) = Arc::clone(room).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
             return;
         };
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = door.accept() => accepted,
             () = hub.stopping.cancelled() => return,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let hub = Arc::clone(hub);
+            Ok(io) => {
+                let (hub, access) = (Arc::clone(hub), door.access());
                 running.spawn(async move {
-                    connection(hub, stream, None).await;
+                    connection(hub, io, access).await;
                     drop(permit);
                 });
             }
@@ -68,41 +89,7 @@ async fn accept_unix(
     }
 }
 
-async fn accept_tcp(
-    hub: &Arc<Hub>,
-    listener: TcpListener,
-    access: Access,
-    room: &Arc<Semaphore>,
-    running: &TaskTracker,
-) {
-    let access = Arc::new(access);
-    loop {
-        let Ok(permit) = Arc::clone(room).acquire_owned().await else {
-            return;
-        };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = hub.stopping.cancelled() => return,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                let _slower_without = stream.set_nodelay(true);
-                let (hub, access) = (Arc::clone(hub), Arc::clone(&access));
-                running.spawn(async move {
-                    connection(hub, stream, Some(access)).await;
-                    drop(permit);
-                });
-            }
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
-    }
-}
-
-async fn connection(
-    hub: Arc<Hub>,
-    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    access: Option<Arc<Access>>,
-) {
+async fn connection(hub: Arc<Hub>, io: Box<dyn Io>, access: Option<Arc<Access>>) {
     let head = hub.settings().duration(key::HTTP_READ_HEADER_TIMEOUT);
     let stopping = hub.stopping.clone();
     let grace = hub.settings().duration(key::HTTP_SHUTDOWN_GRACE);
