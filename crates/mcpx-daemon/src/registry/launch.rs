@@ -63,7 +63,7 @@ pub trait SignIn: Send + Sync {
 pub struct RealLaunch {
     /// Who the hub says it is.
     pub client: Implementation,
-    /// The daemon's environment, of which a program gets what [`environment`] lists.
+    /// The daemon's environment, of which a program gets what `environment` lists.
     pub env: BTreeMap<OsString, OsString>,
     /// Marks every program as this daemon's.
     pub mark: Option<Mark>,
