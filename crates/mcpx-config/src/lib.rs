@@ -2,7 +2,7 @@
 //!
 //! [`load`] finds the files, merges them, takes variables, presets and flags on top, and says of every server whether it
 //! can be used, and of every setting where it came from. What a project's file would start, or send keys to, is not taken
-//! before the person accepted it ([`Trust`]). [`write`] changes one entry of a file and no other byte; [`import`] reads the
+//! before the person accepted it ([`Trust`]). [`mod@write`] changes one entry of a file and no other byte; [`import`] reads the
 //! lists of other hosts. Nothing here starts a process, uses the network, or reads the environment: it is given.
 
 mod digest;
