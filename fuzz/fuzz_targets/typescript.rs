@@ -22,7 +22,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let field = json!({"type": "object", "properties": {"p": schema}, "required": ["p"]});
-    let tools: Vec<Tool> = [(name, &schema), ("field", &field)]
+    // A list with one name twice is one tool: another one is wanted here.
+    let other = format!("{name} field");
+    let tools: Vec<Tool> = [(name, &schema), (other.as_str(), &field)]
         .into_iter()
         .filter_map(|(name, input)| {
             let raw = json!({"name": name, "description": description, "inputSchema": input, "outputSchema": input});
