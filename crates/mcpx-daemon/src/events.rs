@@ -103,6 +103,8 @@ impl Event {
 pub struct Events {
     kept: Mutex<Kept>,
     sender: broadcast::Sender<Event>,
+    /// The same without the calls, for the daemon's own work: a call wakes nobody who has no use for it.
+    changes: broadcast::Sender<Event>,
     history: usize,
 }
 
@@ -131,6 +133,7 @@ impl Events {
                 events: VecDeque::new(),
             }),
             sender: broadcast::Sender::new(ROOM),
+            changes: broadcast::Sender::new(ROOM),
             history,
         }
     }
@@ -150,8 +153,17 @@ impl Events {
         while kept.events.len() > self.history {
             kept.events.pop_front();
         }
+        if !matches!(event.kind.as_str(), kind::CALL_STARTED | kind::CALL_ENDED) {
+            let _nobody_listens = self.changes.send(event.clone());
+        }
         // Under the lock, so that nobody sees an event twice or misses one between replay and live.
         let _nobody_listens = self.sender.send(event);
+    }
+
+    /// Listens to what comes, calls left out.
+    #[must_use]
+    pub fn changes(&self) -> broadcast::Receiver<Event> {
+        self.changes.subscribe()
     }
 
     /// Listens. `since`: what is kept after this number comes first; `None`: only what comes.
@@ -203,6 +215,14 @@ mod tests {
         let back = events.subscribe(Some(1));
         assert_eq!(back.gap, Some((1, 3)));
         assert_eq!(back.replay.len(), 2);
+        let mut changes = events.changes();
+        events.publish(kind::CALL_STARTED, None, None, Object::new());
+        events.publish(kind::SERVER_STOP, None, None, Object::new());
+        assert_eq!(
+            changes.try_recv().expect("a change").kind,
+            kind::SERVER_STOP
+        );
+        assert!(changes.try_recv().is_err());
         assert!(events.subscribe(None).replay.is_empty());
         assert_eq!(events.subscribe(Some(99)).replay.len(), 2);
         assert_eq!(events.subscribe(Some(0)).gap, None);

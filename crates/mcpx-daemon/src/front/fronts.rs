@@ -276,7 +276,7 @@ impl Fronts {
     /// From the first front on, clients hear of what happens in the hub.
     fn follow(&self, hub: &Arc<Hub>) {
         self.following.get_or_init(|| {
-            let live = hub.events.subscribe(None).live;
+            let live = hub.events.changes();
             tokio::spawn(follow(Arc::downgrade(hub), live, hub.stopping.clone()));
         });
     }

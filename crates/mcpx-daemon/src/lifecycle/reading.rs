@@ -34,7 +34,7 @@ pub async fn warm(hub: Arc<Hub>) {
     if !hub.settings().bool(key::DAEMON_WARM) {
         return;
     }
-    let mut events = hub.events.subscribe(None).live;
+    let mut events = hub.events.changes();
     let mut pause = SETTLE;
     loop {
         tokio::select! {
@@ -95,7 +95,7 @@ fn by_backing(hub: &Hub) -> Vec<(Arc<Upstream>, Arc<Backing>)> {
 
 /// Reads a server again when it says that its lists changed. Runs until the daemon ends.
 pub async fn follow(hub: Arc<Hub>) {
-    let mut events = hub.events.subscribe(None).live;
+    let mut events = hub.events.changes();
     let mut paces: HashMap<String, Pace> = HashMap::new();
     let mut due: BTreeSet<String> = BTreeSet::new();
     loop {
