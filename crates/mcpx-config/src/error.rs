@@ -128,6 +128,15 @@ impl fmt::Display for Warning {
     }
 }
 
+/// A message of this crate and what to do, which it writes behind it as `hint: …`.
+#[must_use]
+pub fn hint_apart(text: &str) -> (&str, Option<&str>) {
+    match text.split_once("\nhint: ") {
+        Some((message, hint)) => (message, Some(hint)),
+        None => (text, None),
+    }
+}
+
 fn hint_line(hint: Option<&str>) -> String {
     hint.map(|hint| format!("\nhint: {hint}"))
         .unwrap_or_default()

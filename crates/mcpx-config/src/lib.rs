@@ -17,7 +17,7 @@ mod surroundings;
 mod trust;
 pub mod write;
 
-pub use error::{ConfigError, Place, Warning};
+pub use error::{ConfigError, Place, Warning, hint_apart};
 pub use load::{Config, load};
 pub use profiles::Profiles;
 pub use server::{

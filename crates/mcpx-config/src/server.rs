@@ -18,7 +18,7 @@ pub(crate) use choices::PROTOCOL_ALIASES;
 pub use choices::{Protocol, Scope, Sharing};
 #[cfg(test)]
 pub(crate) use definition::BLOCK_KEYS;
-pub(crate) use definition::{Context, PoolBlock, is_disabled, is_pool_key, read};
+pub(crate) use definition::{Context, LAUNCH_KEYS, PoolBlock, is_disabled, is_pool_key, read};
 pub(crate) use expand::input_variable;
 pub(crate) use patterns::Pattern;
 pub use patterns::ToolFilter;

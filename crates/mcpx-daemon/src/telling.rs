@@ -22,7 +22,6 @@ use crate::registry::call::{Call, CallError, Done, Wanted};
 use crate::registry::instance::Instance;
 use crate::registry::notices::{CallRecord, Notices};
 use crate::registry::pool::{Ending, PoolWatch};
-use crate::registry::scope::Degraded;
 use crate::registry::trace::Trace;
 
 /// Callers that are remembered; beyond it those that were silent for the longest time are forgotten.
@@ -353,11 +352,6 @@ impl Notices for Telling {
             self.events
                 .publish(kind::CATALOG_CHANGED, Some(server), None, data);
         }
-    }
-
-    fn degraded(&self, server: &str, degraded: &Degraded) {
-        // The pool warns of it, once for each server and reason, with what would fix it.
-        let _told_by_the_pool = (server, degraded);
     }
 
     fn silent_for(&self, session: &str) -> Option<Duration> {

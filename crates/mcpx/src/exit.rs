@@ -106,10 +106,8 @@ impl Failure {
 
     /// From a text whose last lines begin with `hint: `.
     pub(crate) fn with_hint_lines(exit: Exit, text: &str) -> Self {
-        let (message, hint) = match text.split_once("\nhint: ") {
-            Some((message, hint)) => (message, Some(hint.replace("\nhint: ", "\n"))),
-            None => (text, None),
-        };
+        let (message, hint) = mcpx_config::hint_apart(text);
+        let hint = hint.map(|hint| hint.replace("\nhint: ", "\n"));
         let failure = match exit {
             Exit::Usage => Self::usage(message),
             _ => Self::failed(message),

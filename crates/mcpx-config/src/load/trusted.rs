@@ -11,21 +11,6 @@ use crate::{
     settings::Assigned,
 };
 
-/// Keys of an entry that decide what is started or contacted.
-const LAUNCH_KEYS: &[&str] = &[
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "transport",
-    "type",
-    "headers",
-    "auth",
-    "protocol",
-    "aliasOf",
-];
-
 /// Keys of the block `mcpx` that decide who shares what is started.
 const SHARING_KEYS: &[&str] = &["sharing", "scope"];
 
@@ -36,7 +21,7 @@ const VIEW_KEYS: &[&str] = &["tools", "extraIncludeTools", "excludeTools"];
 fn digest_of_server(entry: &Entry, file: &Read) -> String {
     let written = entry.value.to_json();
     let mut relevant = Map::new();
-    for key in LAUNCH_KEYS {
+    for key in server::LAUNCH_KEYS {
         if let Some(value) = written.get(key) {
             relevant.insert((*key).to_owned(), value.clone());
         }

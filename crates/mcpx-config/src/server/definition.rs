@@ -23,8 +23,8 @@ use crate::{
     settings::key,
 };
 
-/// Keys of an entry, besides those of the block `mcpx`.
-const KEYS: &[&str] = &[
+/// Keys of an entry that decide what is started or contacted; the digest of what a person accepted covers them.
+pub(crate) const LAUNCH_KEYS: &[&str] = &[
     "command",
     "args",
     "env",
@@ -36,9 +36,10 @@ const KEYS: &[&str] = &[
     "auth",
     "protocol",
     "aliasOf",
-    "mcpx",
-    "disabled",
 ];
+
+/// The other keys of an entry, besides those of the block `mcpx`.
+const OTHER_KEYS: &[&str] = &["mcpx", "disabled"];
 
 /// What an entry is read with.
 pub(crate) struct Context<'a> {
@@ -141,7 +142,10 @@ pub(crate) fn read(
     let mut unknown_keys: Vec<String> = node
         .entries()
         .iter()
-        .filter(|entry| !KEYS.contains(&entry.name.as_str()))
+        .filter(|entry| {
+            let name = entry.name.as_str();
+            !LAUNCH_KEYS.contains(&name) && !OTHER_KEYS.contains(&name)
+        })
         .map(|entry| entry.name.clone())
         .collect();
     unknown_keys.sort();

@@ -12,6 +12,7 @@ use mcpx_api::reply::{Found, Namespace};
 use mcpx_api::{ApiError, Caller, Params};
 use mcpx_catalog::search::Match;
 use mcpx_config::Reason;
+use mcpx_config::hint_apart;
 use mcpx_config::settings::key;
 
 pub(super) use self::changes::history;
@@ -31,15 +32,12 @@ const FIRST: Duration = Duration::from_secs(5);
 pub(super) fn state(upstream: &Upstream) -> (&'static str, Option<String>, Option<String>) {
     if let Some(reason) = upstream.server.reason() {
         let text = reason.to_string();
-        let (why, hint) = match text.split_once("\nhint: ") {
-            Some((why, hint)) => (why.to_owned(), Some(hint.to_owned())),
-            None => (text, None),
-        };
+        let (why, hint) = hint_apart(&text);
         let word = match reason {
             Reason::Untrusted { .. } => "untrusted",
             _ => "unavailable",
         };
-        return (word, Some(why), hint);
+        return (word, Some(why.to_owned()), hint.map(str::to_owned));
     }
     let failure = upstream
         .backing

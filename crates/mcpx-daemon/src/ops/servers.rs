@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use mcp_wire::{Object, Raw};
 use mcpx_api::{ApiError, Caller, Code, Params};
+use mcpx_config::hint_apart;
 use mcpx_config::write::{Draft, Saved, WriteError};
 use mcpx_config::{Asked, Server};
 use mcpx_store::trust::{Accepted, TrustFile};
@@ -258,17 +259,14 @@ fn written(hub: &Hub, saved: &Saved, applied: &Applied) -> Reply {
 /// Why a file was not written, with the code of a wrong content.
 fn refused(error: &WriteError, wrong: Code) -> ApiError {
     let text = error.to_string();
-    let (message, hint) = match text.split_once("\nhint: ") {
-        Some((message, hint)) => (message.to_owned(), Some(hint.to_owned())),
-        None => (text, None),
-    };
+    let (message, hint) = hint_apart(&text);
     let code = match error {
         WriteError::Config(_) => wrong,
         WriteError::Changed { .. } | WriteError::Exists { .. } => Code::Conflict,
         WriteError::Io { .. } => Code::Unprocessable,
     };
     ApiError {
-        hint,
+        hint: hint.map(str::to_owned),
         ..ApiError::new(code, message)
     }
 }

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use mcp_client::{Delivery, Failure, FailureKind};
 use mcp_wire::{Object, Outcome, method};
+use mcpx_config::hint_apart;
 
 use super::explain::{Finding, Refused};
 use super::known::{KnownTool, Spelled};
@@ -238,10 +239,6 @@ impl Registry {
     #[allow(clippy::unused_async, reason = "a person may be asked here")]
     async fn choose(&self, resolved: &Resolved, call: &Call) -> Result<Chosen, CallError> {
         let scoped = key_of(resolved.upstream.server.scope, &call.caller);
-        if let Some(degraded) = &scoped.degraded {
-            self.notices
-                .degraded(&resolved.upstream.server.name, degraded);
-        }
         Ok(Chosen { scoped })
     }
 
@@ -351,11 +348,11 @@ impl Registry {
     pub(crate) fn usable(&self, upstream: &Upstream) -> Result<Arc<Backing>, CallError> {
         if let Some(reason) = upstream.server.reason() {
             let text = reason.to_string();
-            let (why, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
+            let (why, hint) = hint_apart(&text);
             return Err(CallError::Unavailable {
                 server: upstream.server.name.clone(),
                 why: why.to_owned(),
-                hint: (!hint.is_empty()).then(|| hint.to_owned()),
+                hint: hint.map(str::to_owned),
             });
         }
         upstream.backing.clone().ok_or(CallError::Unavailable {

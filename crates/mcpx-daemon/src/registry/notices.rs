@@ -1,4 +1,4 @@
-//! What the registry tells of: calls, changes of the catalogue, callers that are told apart less well than was asked.
+//! What the registry tells of: calls, and changes of the catalogue.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use mcpx_catalog::history::Seen;
 
 use super::call::{Call, CallError, Done, Resolved};
 use super::lease::Lease;
-use super::scope::Degraded;
 use super::trace::Trace;
 
 /// Told of what happens. Must neither block nor fail.
@@ -31,9 +30,6 @@ pub trait Notices: Send + Sync {
 
     /// Tools of a server changed.
     fn catalogue_changed(&self, server: &str, changes: &[Seen]);
-
-    /// A caller could not be told apart as the scope wants, and got an instance of its own.
-    fn degraded(&self, server: &str, degraded: &Degraded);
 
     /// How long nothing was heard of a session; `None` for one that was never heard of.
     fn silent_for(&self, session: &str) -> Option<Duration> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_wire::json::Kind as JsonKind;
 use mcp_wire::{Object, Raw};
 use mcpx_api::{ApiError, Caller, Code, Params};
+use mcpx_config::hint_apart;
 use mcpx_config::settings::registry::{SETTINGS, Setting, SettingScope};
 use mcpx_config::settings::{Resolved, Source};
 use mcpx_config::write::Draft;
@@ -318,9 +319,9 @@ fn known(path: &str) -> Result<&'static Setting, ApiError> {
                     || "there is no such setting".to_owned(),
                     |error| error.to_string(),
                 );
-            match error.split_once("\nhint: ") {
-                Some((message, hint)) => ApiError::not_found(message).hint(hint),
-                None => ApiError::not_found(error),
+            match hint_apart(&error) {
+                (message, Some(hint)) => ApiError::not_found(message).hint(hint),
+                (message, None) => ApiError::not_found(message),
             }
         })
 }

@@ -136,10 +136,8 @@ fn of_server(told: &Told, server: &Server) -> Check {
     let what = format!("server {}", one_line(&server.name, 60));
     if let Some(reason) = server.reason() {
         let text = reason.to_string();
-        let (found, remedy) = match text.split_once("\nhint: ") {
-            Some((found, remedy)) => (found, Some(remedy.to_owned())),
-            None => (text.as_str(), None),
-        };
+        let (found, remedy) = mcpx_config::hint_apart(&text);
+        let remedy = remedy.map(str::to_owned);
         let grade = match reason {
             mcpx_config::Reason::Untrusted { .. } => Grade::Look,
             _ => Grade::Broken,
