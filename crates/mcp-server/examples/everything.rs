@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sealer = Arc::new(Sealer::random()?);
     let server = Server::new(service, notifier, sealer, Config::new(jiff::Timestamp::now));
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["stdio"] => stdio::serve(&server, tokio::io::stdin(), tokio::io::stdout()).await?,
+        ["stdio"] => stdio::serve(&server, stdio::stdin(), stdio::stdout()).await?,
         ["http", port] => {
             let listener = TcpListener::bind(("127.0.0.1", port.parse::<u16>()?)).await?;
             println!("http://{}/mcp", listener.local_addr()?);

@@ -3,6 +3,8 @@
 //! Nothing but messages is written. A line that is no message gets an error; one over the limit costs only its own request.
 //! When the input ends, what runs may finish within the grace.
 
+mod own;
+
 use std::sync::Arc;
 
 use futures::future::join_all;
@@ -17,6 +19,8 @@ use crate::connection::Connection;
 use crate::dispatch::{Kind, kind_of};
 use crate::stream::{CallStream, Sink};
 use crate::{Server, spell};
+
+pub use self::own::{stdin, stdout};
 
 /// How many messages wait for the client to read.
 const QUEUE: usize = 1_024;

@@ -1,7 +1,7 @@
 //! What happens in the hub, as numbered events for those who listen; a slow listener misses some and is told.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_wire::{Object, Raw};
 use tokio::sync::broadcast;
@@ -77,7 +77,7 @@ pub struct Event {
     /// Its number, from 1.
     pub seq: u64,
     /// `server.start`, `catalog.changed`, …
-    pub kind: String,
+    pub kind: &'static str,
     /// The server it is about.
     pub server: Option<String>,
     /// The session it is about.
@@ -92,7 +92,7 @@ impl Event {
     pub fn to_document(&self) -> Object {
         Object::new()
             .with("seq", Raw::of(&self.seq))
-            .with("kind", self.kind.as_str())
+            .with("kind", self.kind)
             .with_some("server", self.server.as_deref())
             .with_some("session", self.session.as_deref())
             .with("data", self.data.clone())
@@ -102,25 +102,25 @@ impl Event {
 /// The events of this daemon.
 pub struct Events {
     kept: Mutex<Kept>,
-    sender: broadcast::Sender<Event>,
+    sender: broadcast::Sender<Arc<Event>>,
     /// The same without the calls, for the daemon's own work: a call wakes nobody who has no use for it.
-    changes: broadcast::Sender<Event>,
+    changes: broadcast::Sender<Arc<Event>>,
     history: usize,
 }
 
 struct Kept {
     next: u64,
-    events: VecDeque<Event>,
+    events: VecDeque<Arc<Event>>,
 }
 
 /// Listens from some number on.
 pub struct Subscription {
     /// What is kept and was asked for.
-    pub replay: Vec<Event>,
+    pub replay: Vec<Arc<Event>>,
     /// The numbers that were asked for and are gone: from the one asked for to the oldest that is kept.
     pub gap: Option<(u64, u64)>,
     /// What comes.
-    pub live: broadcast::Receiver<Event>,
+    pub live: broadcast::Receiver<Arc<Event>>,
 }
 
 impl Events {
@@ -139,22 +139,28 @@ impl Events {
     }
 
     /// Tells of something. Never blocks.
-    pub fn publish(&self, kind: &str, server: Option<&str>, session: Option<&str>, data: Object) {
+    pub fn publish(
+        &self,
+        kind: &'static str,
+        server: Option<&str>,
+        session: Option<&str>,
+        data: Object,
+    ) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let event = Event {
+        let event = Arc::new(Event {
             seq: kept.next,
-            kind: kind.to_owned(),
+            kind,
             server: server.map(str::to_owned),
             session: session.map(str::to_owned),
             data,
-        };
+        });
         kept.next += 1;
-        kept.events.push_back(event.clone());
+        kept.events.push_back(Arc::clone(&event));
         while kept.events.len() > self.history {
             kept.events.pop_front();
         }
-        if !matches!(event.kind.as_str(), kind::CALL_STARTED | kind::CALL_ENDED) {
-            let _nobody_listens = self.changes.send(event.clone());
+        if !matches!(kind, kind::CALL_STARTED | kind::CALL_ENDED) {
+            let _nobody_listens = self.changes.send(Arc::clone(&event));
         }
         // Under the lock, so that nobody sees an event twice or misses one between replay and live.
         let _nobody_listens = self.sender.send(event);
@@ -162,7 +168,7 @@ impl Events {
 
     /// Listens to what comes, calls left out.
     #[must_use]
-    pub fn changes(&self) -> broadcast::Receiver<Event> {
+    pub fn changes(&self) -> broadcast::Receiver<Arc<Event>> {
         self.changes.subscribe()
     }
 

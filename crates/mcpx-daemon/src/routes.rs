@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod matching;
+mod repoll;
 pub mod serve;
 pub mod stream;
 

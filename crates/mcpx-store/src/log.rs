@@ -11,6 +11,7 @@ mod cursor;
 mod files;
 pub mod index;
 mod line;
+mod queue;
 mod record;
 mod redaction;
 mod writer;
@@ -20,18 +21,20 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU8, AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, sync_channel},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use untrusted_text::redact::Redactor;
 
 pub use cursor::{Cursor, News};
 pub use line::Entry;
 pub use record::{Ended, Level, Record, event};
+
+use self::queue::{Message, NotTaken, Queue};
 
 use crate::{Clock, StateDir};
 
@@ -95,8 +98,7 @@ pub struct LogHealth {
 }
 
 struct Inner {
-    /// Taken when the log closes.
-    sender: Option<SyncSender<Message>>,
+    queue: Arc<Queue>,
     shared: Arc<Shared>,
     clock: Clock,
     /// Hears when the writer has ended.
@@ -113,18 +115,12 @@ struct Shared {
     failing: Mutex<Option<String>>,
 }
 
-enum Message {
-    Record(Box<(Timestamp, Record)>),
-    /// Answered when everything before it was handed to the system.
-    Flush(SyncSender<()>),
-}
-
 impl Log {
     /// Opens the log of a state directory. Never fails: where nothing can be written, records are counted as lost until
     /// something can.
     #[must_use]
     pub fn open(state: &StateDir, options: LogOptions, clock: Clock) -> Self {
-        let (sender, receiver) = sync_channel(options.queue.max(1));
+        let queue = Arc::new(Queue::new(options.queue));
         let (ending, ended) = sync_channel(1);
         let shared = Arc::new(Shared {
             redactor: RwLock::new(options.redactor.clone()),
@@ -135,19 +131,21 @@ impl Log {
             failing: Mutex::new(None),
         });
         let writer = writer::Writer::new(&state.logs_dir(), options, Arc::clone(&shared));
-        let started = thread::Builder::new()
-            .name("hub-log".to_owned())
-            .spawn(move || {
-                writer.run(&receiver);
+        let started = thread::Builder::new().name("hub-log".to_owned()).spawn({
+            let queue = Arc::clone(&queue);
+            move || {
+                writer.run(&queue);
                 drop(ending);
-            });
+            }
+        });
         if let Err(error) = started {
-            // The receiver is gone with the closure, so every record counts as lost.
+            // Every record counts as lost.
+            queue.deafen();
             shared.set_failing(Some(format!("no thread to write with: {error}")));
         }
         Self {
             inner: Arc::new(Inner {
-                sender: Some(sender),
+                queue,
                 shared,
                 clock,
                 ended: Mutex::new(ended),
@@ -168,17 +166,12 @@ impl Log {
         }
         let shared = &self.inner.shared;
         let message = Message::Record(Box::new(((self.inner.clock)(), record)));
-        let sent = self
-            .inner
-            .sender
-            .as_ref()
-            .map(|sender| sender.try_send(message));
-        match sent {
-            Some(Ok(())) => {}
-            Some(Err(TrySendError::Full(_))) => {
+        match self.inner.queue.put(message) {
+            Ok(()) => {}
+            Err(NotTaken::Full) => {
                 shared.lost_queue.fetch_add(1, Ordering::Relaxed);
             }
-            Some(Err(TrySendError::Disconnected(_))) | None => {
+            Err(NotTaken::Gone) => {
                 shared.lost_disk.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -225,13 +218,10 @@ impl Log {
     pub fn flush(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let (reply, answer) = sync_channel(1);
-        let Some(sender) = &self.inner.sender else {
-            return false;
-        };
         loop {
-            match sender.try_send(Message::Flush(reply.clone())) {
+            match self.inner.queue.put(Message::Flush(reply.clone())) {
                 Ok(()) => break,
-                Err(TrySendError::Full(_)) if Instant::now() < deadline => thread::sleep(STEP),
+                Err(NotTaken::Full) if Instant::now() < deadline => thread::sleep(STEP),
                 Err(_) => return false,
             }
         }
@@ -242,7 +232,7 @@ impl Log {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.sender = None;
+        self.queue.close();
         let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
         // An error says that the writer has ended, or that the disk hangs; then it ends with the process.
         let _ = ended.recv_timeout(CLOSE);

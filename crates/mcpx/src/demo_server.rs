@@ -45,7 +45,7 @@ pub(crate) struct DemoOptions {
 pub(crate) async fn serve(options: DemoOptions) -> anyhow::Result<()> {
     let server = server(&options)?;
     let Some(port) = options.http else {
-        stdio::serve(&server, tokio::io::stdin(), tokio::io::stdout()).await?;
+        stdio::serve(&server, stdio::stdin(), stdio::stdout()).await?;
         return Ok(());
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))

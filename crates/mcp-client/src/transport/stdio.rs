@@ -19,6 +19,7 @@ use untrusted_text::redact::Redactor;
 use super::{Broken, Exchange, MESSAGES, Outgoing, Stray, Transport, Underway};
 use crate::failure::{Cause, Delivery};
 
+mod door;
 mod junk;
 mod letter;
 mod route;
@@ -66,6 +67,7 @@ impl Stdio {
         let (outbound, queue) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             outbound,
+            door: Mutex::default(),
             strays,
             state: Mutex::default(),
             answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
@@ -121,13 +123,18 @@ async fn write(
     hang_up: CancellationToken,
     shared: Arc<Shared>,
 ) {
+    #[cfg(unix)]
+    if let Ok(pipe) = std::os::fd::AsFd::as_fd(&stdin).try_clone_to_owned() {
+        shared.door().open(pipe.into());
+    }
     let all = async {
         while let Some(outbound) = queue.recv().await {
-            let Outbound { letter, room } = outbound;
-            if let Some(line) = letter.take() {
+            let Outbound { line, room } = outbound;
+            if let Some(line) = line.take() {
                 stdin.write_all(&line).await?;
                 stdin.flush().await?;
             }
+            shared.door().written();
             drop(room);
         }
         Ok(())
@@ -136,6 +143,8 @@ async fn write(
         () = hang_up.cancelled() => None,
         failed = all => Some(failed),
     };
+    // Input that ends is how a program is asked to go: nobody may hold the pipe open.
+    shared.door().close();
     if let Some(Err(error)) = failed {
         shared.stdin_failed(&error);
     }

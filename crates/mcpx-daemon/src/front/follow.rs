@@ -15,7 +15,7 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 /// Passes on what happens in the hub, until it ends.
 pub(super) async fn follow(
     hub: Weak<Hub>,
-    mut live: tokio::sync::broadcast::Receiver<crate::events::Event>,
+    mut live: tokio::sync::broadcast::Receiver<Arc<crate::events::Event>>,
     stopping: tokio_util::sync::CancellationToken,
 ) {
     let mut changed = false;
@@ -44,7 +44,7 @@ pub(super) async fn follow(
 /// Whether lists may have changed.
 fn pass_on(hub: &Arc<Hub>, said: &crate::events::Event) -> bool {
     let server = said.server.clone().unwrap_or_default();
-    match said.kind.as_str() {
+    match said.kind {
         event::CATALOG_READ => {
             for front in hub.fronts.all() {
                 front.was_read(&server);

@@ -68,7 +68,7 @@ pub async fn warm(hub: Arc<Hub>) {
 }
 
 /// Returns when there is a configuration that may have other servers.
-async fn other_configuration(events: &mut Receiver<Event>) {
+async fn other_configuration(events: &mut Receiver<Arc<Event>>) {
     loop {
         match events.recv().await {
             Ok(event) if event.kind == kind::CONFIG_CHANGED => return,
@@ -114,7 +114,7 @@ pub async fn follow(hub: Arc<Hub>) {
             () = hub.stopping.cancelled() => return,
             event = events.recv() => match event {
                 Ok(event) => {
-                    if let (true, Some(server)) = (is_change(&event.kind), event.server) {
+                    if let (true, Some(server)) = (is_change(event.kind), event.server.clone()) {
                         due.insert(server);
                     }
                     continue;

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
+use super::repoll::repoll;
 use super::{Body, refused, respond};
 use crate::front::Fronts;
 use crate::hub::Hub;
@@ -106,7 +107,7 @@ async fn connection(hub: Arc<Hub>, io: Box<dyn Io>, access: Option<Arc<Access>>)
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // A broken connection is the client's affair.
-        _ended = connection.as_mut() => return,
+        _ended = repoll(connection.as_mut()) => return,
         () = stopping.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();

@@ -38,7 +38,7 @@ pub fn events(
             .replay
             .iter()
             .filter(|event| filter.wants(event))
-            .map(written),
+            .map(|event| written(event)),
     );
     let state = State {
         waiting: first,
@@ -61,7 +61,7 @@ pub fn events(
 
 struct State {
     waiting: VecDeque<String>,
-    live: tokio::sync::broadcast::Receiver<Event>,
+    live: tokio::sync::broadcast::Receiver<Arc<Event>>,
     filter: EventFilter,
     quiet: std::time::Duration,
     hub: Arc<Hub>,

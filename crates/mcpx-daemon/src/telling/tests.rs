@@ -58,7 +58,9 @@ impl Told {
 
     fn kinds(&self) -> Vec<String> {
         let kept = self.events.subscribe(Some(0)).replay;
-        kept.into_iter().map(|event| event.kind).collect()
+        kept.into_iter()
+            .map(|event| event.kind.to_owned())
+            .collect()
     }
 
     fn ends(&self, ended: &Result<Done, CallError>) {

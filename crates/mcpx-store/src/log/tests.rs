@@ -1,5 +1,6 @@
 use std::{fs, path::PathBuf, sync::atomic::AtomicI64};
 
+use jiff::Timestamp;
 use testkit::{TempHome, wait_until};
 
 use super::*;
@@ -234,17 +235,14 @@ fn a_full_disk_costs_records_and_nothing_else() {
         .open("/dev/full")
         .unwrap();
     writer.use_file(PathBuf::from("/dev/full"), full, (bench.clock())());
-    let (sender, receiver) = sync_channel(8);
+    let queue = Queue::new(8);
     for n in 0..3 {
         let message = Box::new(((bench.clock())(), record(n.to_string())));
-        sender
-            .try_send(Message::Record(message))
-            .map_err(drop)
-            .unwrap();
+        queue.put(Message::Record(message)).unwrap();
     }
-    drop(sender);
+    queue.close();
     let shared = writer.shared();
-    writer.run(&receiver);
+    writer.run(&queue);
     assert_eq!(shared.lost_disk.load(Ordering::Relaxed), 3);
     assert!(shared.failing.lock().unwrap().is_some());
 }

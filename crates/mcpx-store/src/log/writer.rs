@@ -3,19 +3,16 @@
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::Ordering,
-        mpsc::{Receiver, SyncSender},
-    },
+    sync::{Arc, atomic::Ordering, mpsc::SyncSender},
 };
 
 use jiff::Timestamp;
 
 use super::{
-    LogOptions, Message, Shared,
+    LogOptions, Shared,
     files::{self, Current},
     line,
+    queue::{Message, Queue},
     record::{Level, Record, event},
 };
 
@@ -42,6 +39,15 @@ struct Batch {
     flushes: Vec<SyncSender<()>>,
 }
 
+/// Tells the queue when the writer ends, however it ends.
+struct Deafens<'a>(&'a Queue);
+
+impl Drop for Deafens<'_> {
+    fn drop(&mut self) {
+        self.0.deafen();
+    }
+}
+
 impl Writer {
     pub(super) fn new(folder: &Path, options: LogOptions, shared: Arc<Shared>) -> Self {
         Self {
@@ -54,29 +60,34 @@ impl Writer {
         }
     }
 
-    /// Writes until nobody can send any more.
-    pub(super) fn run(mut self, receiver: &Receiver<Message>) {
+    /// Writes until the queue is closed.
+    pub(super) fn run(mut self, queue: &Queue) {
+        let _gone = Deafens(queue);
         let mut batch = Batch::default();
-        while let Ok(first) = receiver.recv() {
-            self.gather(&mut batch, first, receiver);
-            if batch.records > 0 {
-                self.put(&mut batch);
+        let mut taken = Vec::new();
+        while queue.take(&mut taken) {
+            let mut waiting = taken.drain(..).peekable();
+            while waiting.peek().is_some() {
+                self.gather(&mut batch, &mut waiting);
+                if batch.records > 0 {
+                    self.put(&mut batch);
+                }
+                for flush in batch.flushes.drain(..) {
+                    // Who asked may have given up.
+                    let _ = flush.try_send(());
+                }
+                batch.bytes.clear();
+                batch.bytes.shrink_to(MAX_BATCH_BYTES);
+                batch.records = 0;
             }
-            for flush in batch.flushes.drain(..) {
-                // Who asked may have given up.
-                let _ = flush.try_send(());
-            }
-            batch.bytes.clear();
-            batch.bytes.shrink_to(MAX_BATCH_BYTES);
-            batch.records = 0;
         }
     }
 
-    fn gather(&self, batch: &mut Batch, first: Message, receiver: &Receiver<Message>) {
+    /// Takes what fits one write.
+    fn gather(&self, batch: &mut Batch, waiting: &mut impl Iterator<Item = Message>) {
         let redactor = self.shared.redactor();
         let max = usize::try_from(self.options.max_bytes).unwrap_or(usize::MAX);
-        let mut next = Some(first);
-        while let Some(message) = next {
+        for message in waiting {
             match message {
                 Message::Record(record) => {
                     let (ts, record) = *record;
@@ -88,11 +99,9 @@ impl Writer {
             }
             let is_full = batch.bytes.len() >= MAX_BATCH_BYTES.min(max)
                 || batch.records >= self.options.max_lines;
-            next = if is_full {
-                None
-            } else {
-                receiver.try_recv().ok()
-            };
+            if is_full {
+                return;
+            }
         }
     }
 

@@ -1,5 +1,8 @@
 //! The tools of the demo as they are listed, with the first and the second set of schemas.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use mcp_wire::{Raw, Tool};
 use serde_json::{Value, json};
 
@@ -163,11 +166,18 @@ fn trouble() -> [Value; 6] {
 
 /// The input schema of a tool.
 pub(super) fn input(name: &str, is_changed: bool) -> Option<Raw> {
+    /// By name: with the first set of schemas, and with the second.
+    static INPUTS: LazyLock<[HashMap<String, Raw>; 2]> =
+        LazyLock::new(|| [inputs(false), inputs(true)]);
+    INPUTS[usize::from(is_changed)].get(name).cloned()
+}
+
+fn inputs(is_changed: bool) -> HashMap<String, Raw> {
     tools(is_changed)
         .iter()
         .filter_map(|tool| Tool::parse(&Raw::of(tool)).ok())
-        .find(|tool| tool.name == name)
-        .map(|tool| tool.input_schema())
+        .map(|tool| (tool.name.clone(), tool.input_schema()))
+        .collect()
 }
 
 #[cfg(test)]

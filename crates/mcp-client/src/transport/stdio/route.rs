@@ -7,6 +7,7 @@ use mcp_wire::lines::{Line, TooLong};
 use mcp_wire::{Frame, Id, Response, meta, method};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use super::door::{Door, Went};
 use super::junk::Junk;
 use super::letter::Letter;
 use super::tail::Tail;
@@ -23,6 +24,8 @@ const QUOTED: usize = 200;
 
 pub(super) struct Shared {
     pub(super) outbound: mpsc::UnboundedSender<Outbound>,
+    /// Held while a line is written or queued: they go in the order in which they came.
+    pub(super) door: Mutex<Door>,
     pub(super) strays: mpsc::Sender<Stray>,
     pub(super) state: Mutex<State>,
     /// Room for answers to the program that it has not read yet.
@@ -47,9 +50,26 @@ pub(super) struct Pending {
 }
 
 pub(super) struct Outbound {
-    pub(super) letter: Letter,
+    pub(super) line: Leaving,
     /// What it holds of the room for answers, until it is written.
     pub(super) room: Option<OwnedSemaphorePermit>,
+}
+
+/// What the task that writes is given.
+pub(super) enum Leaving {
+    /// A line, unless it is taken back before its turn.
+    Whole(Letter),
+    /// What is left of one that has begun to leave.
+    Rest(Vec<u8>),
+}
+
+impl Leaving {
+    pub(super) fn take(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Whole(letter) => letter.take(),
+            Self::Rest(bytes) => Some(bytes),
+        }
+    }
 }
 
 impl State {
@@ -70,6 +90,10 @@ impl State {
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn door(&self) -> MutexGuard<'_, Door> {
+        self.door.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn stray(&self, stray: Stray) {
@@ -308,14 +332,26 @@ impl Shared {
         if let Some(closed) = &self.state().closed {
             return Err(closed.clone());
         }
-        let outbound = Outbound { letter, room };
-        self.outbound.send(outbound).map_err(|_| {
-            Broken::new(
-                Delivery::NotSent,
-                Cause::Closed,
-                "it does not read its stdin",
-            )
-        })
+        let gone = |error: Option<&std::io::Error>| {
+            let error = error.map(|error| format!(": {error}")).unwrap_or_default();
+            let why = format!("it does not read its stdin{error}");
+            Broken::new(Delivery::NotSent, Cause::Closed, why)
+        };
+        let mut door = self.door();
+        let line = match door.write(&letter) {
+            Ok(Went::Out) => return Ok(()),
+            Ok(Went::Wait) => Leaving::Whole(letter),
+            Ok(Went::Rest(bytes)) => Leaving::Rest(bytes),
+            Err(error) => {
+                drop(door);
+                self.stdin_failed(&error);
+                return Err(gone(Some(&error)));
+            }
+        };
+        door.queued();
+        self.outbound
+            .send(Outbound { line, room })
+            .map_err(|_| gone(None))
     }
 }
 
@@ -330,6 +366,7 @@ mod tests {
         let (outbound, mut queue) = mpsc::unbounded_channel();
         let shared = Shared {
             outbound,
+            door: Mutex::default(),
             strays: mpsc::channel(1).0,
             state: Mutex::default(),
             answers: Arc::new(Semaphore::new(MAX_ANSWERS)),
