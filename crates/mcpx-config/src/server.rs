@@ -96,6 +96,8 @@ pub struct Server {
     pub log_level: Option<String>,
     /// Keys of the entry that mean nothing here, such as other hosts' fields; sorted.
     pub unknown_keys: Vec<String>,
+    /// What looks like a reference in the entry and stays as it is, each with its key.
+    pub(crate) unread: Vec<(String, String)>,
     /// Whether an instance serves one caller at a time, so that every question of the server is that caller's.
     pub single_caller_questions: bool,
     /// Whether it can be used.

@@ -12,6 +12,9 @@ use serde_json::Value;
 
 use crate::error::{ConfigError, Place, quoted};
 
+/// Longest word that a message about broken JSON shows, in characters; `undefined` is one of them.
+const LONGEST_SHOWN: usize = 9;
+
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
@@ -73,6 +76,18 @@ impl Node {
 
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.name == name)
+    }
+
+    /// The same without the members of an object that are `null`: other hosts write those for what is not there.
+    pub(crate) fn without_nulls(&self) -> Self {
+        let Kind::Object(entries) = &self.kind else {
+            return self.clone();
+        };
+        let is_there = |entry: &&Entry| entry.value.kind != Kind::Null;
+        Self {
+            kind: Kind::Object(entries.iter().filter(is_there).cloned().collect()),
+            ..self.clone()
+        }
     }
 
     /// What it is, for a message: `the text "abc"`, `the number 3`, `a list`, `an object`.
@@ -143,10 +158,7 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Node, ConfigError> {
     let parsed = parse_to_ast(body, &CollectOptions::default(), &options()).map_err(|error| {
         let offset = error.range().start.min(body.len());
         let kind = error.kind().to_string();
-        let found = match rest_of_line(body, offset) {
-            "" => "the end of the line".to_owned(),
-            rest => quoted(rest),
-        };
+        let found = found_at(body, offset);
         let expected = match kind.strip_prefix("Expected ") {
             Some(expected) => expected.to_owned(),
             None => format!("JSON, with comments if you like ({})", uncapitalised(&kind)),
@@ -205,11 +217,23 @@ fn uncapitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn rest_of_line(text: &str, offset: usize) -> &str {
+/// What stands at a place, as far as it can be no secret: texts and long words are not shown.
+fn found_at(text: &str, offset: usize) -> String {
     let rest = text.get(offset..).unwrap_or_default();
-    let line = rest.lines().next().unwrap_or_default();
-    let cut = line.char_indices().nth(40).map_or(line.len(), |(at, _)| at);
-    &line[..cut]
+    let line = rest.lines().next().unwrap_or_default().trim();
+    if line.is_empty() {
+        return "the end of the line".to_owned();
+    }
+    if line.starts_with(['"', '\'']) {
+        return "a text".to_owned();
+    }
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ':' | '}' | ']');
+    let word = line.split(is_end).next().unwrap_or_default();
+    match word.chars().count() {
+        0 => quoted(&line.chars().take(1).collect::<String>()),
+        1..=LONGEST_SHOWN => quoted(word),
+        _ => "a word".to_owned(),
+    }
 }
 
 fn node(

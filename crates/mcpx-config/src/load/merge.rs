@@ -133,17 +133,26 @@ pub(super) fn unknown_of_servers(servers: &BTreeMap<String, Server>) -> Vec<Warn
     servers
         .values()
         .flat_map(|server| {
-            server.unknown_keys.iter().map(|key| Warning {
-                place: Place::File {
-                    path: server.origin.file.clone(),
-                    line: server.origin.line,
-                    column: 0,
-                },
-                message: format!(
-                    "{} of the server {} means nothing here",
-                    quoted(key),
-                    quoted(&server.name)
-                ),
+            let name = quoted(&server.name);
+            let keys = server.unknown_keys.iter();
+            let keys =
+                keys.map(|key| format!("{} of the server {name} means nothing here", quoted(key)));
+            let unread = server.unread.iter().map(|(key, text)| {
+                format!(
+                    "{} in {} of the server {name} is no reference that is known here, and stays as it is; `$${{` says so",
+                    quoted(text),
+                    quoted(key)
+                )
+            });
+            let place = Place::File {
+                path: server.origin.file.clone(),
+                line: server.origin.line,
+                column: 0,
+            };
+            let messages: Vec<String> = keys.chain(unread).collect();
+            messages.into_iter().map(move |message| Warning {
+                place: place.clone(),
+                message,
             })
         })
         .collect()

@@ -165,8 +165,8 @@ impl Server {
         matches!(self.auth, Some(Auth::OAuth { .. }))
     }
 
-    /// Every value that must not be printed, logged or stored: credentials, what stands under a secret's name, and the
-    /// variables with such a name that the entry refers to or requires. For a redactor.
+    /// Every value that must not be printed, logged or stored: credentials, what stands under a secret's name, what
+    /// arguments and the URL carry, and the variables with such a name that the entry refers to or requires. For a redactor.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = match &self.auth {
@@ -192,14 +192,16 @@ impl Server {
                 .collect(),
         };
         match &self.reach {
-            Reach::Stdio { env, .. } => {
+            Reach::Stdio { args, env, .. } => {
+                secrets.extend(super::shown::secrets_in_args(args));
                 secrets.extend(
                     env.iter()
                         .filter(|(name, _)| super::shown::is_secret_name(name))
                         .map(|(_, value)| value.clone()),
                 );
             }
-            Reach::Http { headers, .. } => {
+            Reach::Http { url, headers, .. } => {
+                secrets.extend(super::shown::secrets_in_url(url));
                 secrets.extend(
                     headers
                         .iter()

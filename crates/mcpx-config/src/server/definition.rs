@@ -39,7 +39,12 @@ pub(crate) const LAUNCH_KEYS: &[&str] = &[
 ];
 
 /// The other keys of an entry, besides those of the block `mcpx`.
-const OTHER_KEYS: &[&str] = &["mcpx", "disabled"];
+const OTHER_KEYS: &[&str] = &["mcpx", "disabled", "enabled"];
+
+/// Keys that mean something for a program, for a server on the network, for another view of a server.
+const OF_A_PROGRAM: &[&str] = &["args", "env", "cwd"];
+const OF_THE_NETWORK: &[&str] = &["headers", "transport", "type"];
+const OF_WHAT_IS_REACHED: &[&str] = &["protocol"];
 
 /// What an entry is read with.
 pub(crate) struct Context<'a> {
@@ -48,10 +53,12 @@ pub(crate) struct Context<'a> {
     pub(crate) pool: &'a PoolDefaults,
 }
 
-/// Says whether an entry drops the server of its name.
+/// Says whether an entry drops the server of its name: `disabled`, or `"enabled": false` as some hosts write it.
 pub(crate) fn is_disabled(entry: &Entry) -> bool {
-    let is_true = |node: Option<&Node>| node.is_some_and(|node| node.kind == Kind::Bool(true));
+    let is = |node: Option<&Node>, value| node.is_some_and(|node| node.kind == Kind::Bool(value));
+    let is_true = |node: Option<&Node>| is(node, true);
     is_true(entry.value.get("disabled"))
+        || is(entry.value.get("enabled"), false)
         || is_true(
             entry
                 .value
@@ -72,7 +79,7 @@ pub(crate) fn read(
     context: &Context<'_>,
     is_trusted: bool,
 ) -> Result<Server, ConfigError> {
-    let node = &entry.value;
+    let node = &entry.value.without_nulls();
     let file = found.path.as_path();
     if !matches!(node.kind, Kind::Object(_)) {
         return Err(ConfigError::new(
@@ -92,8 +99,13 @@ pub(crate) fn read(
             folder: &found.folder,
         }),
         reason: None,
+        unread: Vec::new(),
     };
-    let reach = reach(entry, found, &mut reader)?;
+    let reach = reach(entry, node, found, &mut reader)?;
+    for key in ["disabled", "enabled"] {
+        // Read so that a value of the wrong kind is an error; what it says was seen before.
+        reader.switch(node, key)?;
+    }
     let auth = match node.get("auth") {
         None => None,
         Some(block) => Some(auth_block::read(block, &reach, &mut reader)?),
@@ -142,10 +154,7 @@ pub(crate) fn read(
     let mut unknown_keys: Vec<String> = node
         .entries()
         .iter()
-        .filter(|entry| {
-            let name = entry.name.as_str();
-            !LAUNCH_KEYS.contains(&name) && !OTHER_KEYS.contains(&name)
-        })
+        .filter(|entry| !has_meaning(entry, &reach))
         .map(|entry| entry.name.clone())
         .collect();
     unknown_keys.sort();
@@ -214,6 +223,7 @@ pub(crate) fn read(
         preconditions: block.preconditions,
         log_level: block.log_level,
         unknown_keys,
+        unread: std::mem::take(&mut reader.unread),
         single_caller_questions: sharing == Sharing::Exclusive
             || matches!(scope, Scope::Call | Scope::Pid | Scope::Session),
         availability: Availability::Ready,
@@ -241,6 +251,25 @@ pub(crate) fn read(
     Ok(server)
 }
 
+/// Says whether a key does anything for a server that is reached in this way.
+fn has_meaning(entry: &Entry, reach: &Reach) -> bool {
+    let name = entry.name.as_str();
+    if !LAUNCH_KEYS.contains(&name) {
+        return OTHER_KEYS.contains(&name);
+    }
+    match reach {
+        // Hosts say so of programs, and it is what they are.
+        Reach::Stdio { .. } if matches!(name, "transport" | "type") => {
+            matches!(&entry.value.kind, Kind::Text(word) if matches!(word.as_str(), "stdio" | "local"))
+        }
+        Reach::Stdio { .. } => !OF_THE_NETWORK.contains(&name),
+        Reach::Http { .. } => !OF_A_PROGRAM.contains(&name),
+        Reach::Alias { .. } => ![OF_A_PROGRAM, OF_THE_NETWORK, OF_WHAT_IS_REACHED]
+            .concat()
+            .contains(&name),
+    }
+}
+
 fn missing_secret(server: &Server, surroundings: &Surroundings) -> Option<Reason> {
     let own = server.sent_env();
     server
@@ -253,8 +282,12 @@ fn missing_secret(server: &Server, surroundings: &Surroundings) -> Option<Reason
         .map(|name| Reason::MissingSecret { name: name.clone() })
 }
 
-fn reach(entry: &Entry, found: &Found, reader: &mut Reader<'_>) -> Result<Reach, ConfigError> {
-    let node = &entry.value;
+fn reach(
+    entry: &Entry,
+    node: &Node,
+    found: &Found,
+    reader: &mut Reader<'_>,
+) -> Result<Reach, ConfigError> {
     let present: Vec<&str> = ["command", "url", "aliasOf"]
         .into_iter()
         .filter(|key| node.get(key).is_some())
@@ -275,11 +308,18 @@ fn reach(entry: &Entry, found: &Found, reader: &mut Reader<'_>) -> Result<Reach,
                     .collect::<Vec<_>>()
                     .join(" and ")
             };
-            Err(ConfigError::new(
+            let error = ConfigError::new(
                 entry.place(reader.file),
                 format!("{said} in the server {}", quoted(&entry.name)),
                 "one of `command`, `url` and `aliasOf`",
-            ))
+            );
+            let other = ["serverUrl", "httpUrl"]
+                .into_iter()
+                .find(|key| present.is_empty() && node.get(key).is_some());
+            Err(match other {
+                Some(key) => error.with_hint(format!("`{key}` of other hosts is `url` here")),
+                None => error,
+            })
         }
     }
 }
@@ -311,11 +351,22 @@ fn stdio(node: &Node, found: &Found, reader: &mut Reader<'_>) -> Result<Reach, C
         None => None,
     };
     Ok(Reach::Stdio {
-        command,
+        command: program(command, cwd.as_deref().unwrap_or(&found.folder), reader),
         args,
         env,
         cwd,
     })
+}
+
+/// A path to a program is one from the folder that it runs in, as for whoever starts it by hand there; a name is looked up.
+fn program(command: String, folder: &Path, reader: &Reader<'_>) -> String {
+    let is_path = command.contains('/') || cfg!(windows) && command.contains('\\');
+    if reader.variables.is_none() || !is_path {
+        return command;
+    }
+    let path = home_or(&command, reader);
+    let path = path.strip_prefix(".").unwrap_or(&path);
+    folder.join(path).to_string_lossy().into_owned()
 }
 
 /// A path with `~/` at its start led to the home directory.
@@ -332,15 +383,21 @@ fn home_or(path: &str, reader: &Reader<'_>) -> std::path::PathBuf {
 fn http(node: &Node, reader: &mut Reader<'_>) -> Result<Reach, ConfigError> {
     let url = reader.optional_text(node, "url")?.unwrap_or_default();
     let headers = reader.pairs(node, "headers")?;
-    let key = if node.get("transport").is_some() {
-        "transport"
-    } else {
-        "type"
-    };
-    let transport = match reader.plain_text(node, key)?.as_deref() {
-        None | Some("http" | "streamable-http" | "streamableHttp" | "remote") => Transport::Http,
-        Some("sse") => Transport::Sse,
-        Some(_) => return Err(reader.wrong(node.get(key), key, "`http` or `sse`")),
+    let is_ours = node.get("transport").is_some();
+    let key = if is_ours { "transport" } else { "type" };
+    let word = reader.plain_text(node, key)?;
+    let transport = match word.as_deref().map(Transport::from_word) {
+        None => Transport::Http,
+        Some(Some(transport)) => transport,
+        Some(None) if is_ours => {
+            return Err(reader.wrong(node.get(key), key, "`http` or `sse`"));
+        }
+        // Another host knows more kinds, and its list is no mistake.
+        Some(None) => {
+            let word = quoted(&word.unwrap_or_default());
+            reader.unavailable(key, format!("it is {word}; expected `http` or `sse`"));
+            Transport::Http
+        }
     };
     if reader.variables.is_some() && reader.reason.is_none() {
         match url::Url::parse(&url) {

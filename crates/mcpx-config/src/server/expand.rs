@@ -1,16 +1,20 @@
 //! References to variables in the texts of an entry.
 //!
 //! `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${env:NAME:-default}`, `${input:name}`, and of the names that editors
-//! give, `${workspaceFolder}` and `${userHome}`. A default holds where the variable is missing or empty, and may hold
-//! references. Whatever else begins with `${` stays as it is; a value that was put in is not looked through again.
+//! give, `${workspaceFolder}`, `${workspaceFolderBasename}`, `${userHome}`, `${pathSeparator}` and `${/}`. A default holds
+//! where the variable is missing or empty, and may hold references. `$${` is `${` itself. Whatever else begins with `${`
+//! stays as it is, and can be named ([`unread`]); a value that was put in is not looked through again.
 
 use std::path::Path;
 
-use super::shown::is_secret_name;
+use super::shown::{HIDDEN, is_secret_name};
 use crate::Surroundings;
 
 /// How deep defaults may hold references with defaults.
 const MAX_DEPTH: usize = 8;
+
+/// Longest reference, default included, in bytes. Something longer stays as it is.
+const MAX_BYTES: usize = 4096;
 
 /// What references are looked up in.
 #[derive(Debug, Clone, Copy)]
@@ -41,46 +45,37 @@ impl Variables<'_> {
     /// secrets.
     pub(crate) fn secrets_in(self, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        let mut rest = text;
-        while let Some(at) = rest.find("${") {
-            rest = &rest[at + 2..];
-            let Some(reference) = closing(rest).and_then(|end| reference(&rest[..end])) else {
-                continue;
-            };
-            let name = match reference.kind {
-                RefKind::Input => input_variable(reference.name),
-                RefKind::Plain | RefKind::Env if is_secret_name(reference.name) => {
-                    reference.name.to_owned()
-                }
-                RefKind::Plain | RefKind::Env => continue,
-            };
-            found.extend(self.surroundings.env.get(&name).cloned());
+        let mut texts = vec![text];
+        while let Some(text) = texts.pop() {
+            for part in parts(text) {
+                let Part::Reference(reference) = part else {
+                    continue;
+                };
+                texts.extend(reference.default);
+                let name = match reference.kind {
+                    RefKind::Input => input_variable(reference.name),
+                    RefKind::Plain | RefKind::Env if is_secret_name(reference.name) => {
+                        reference.name.to_owned()
+                    }
+                    RefKind::Plain | RefKind::Env => continue,
+                };
+                found.extend(self.surroundings.env.get(&name).cloned());
+            }
         }
         found
     }
 
     fn expand_within(self, text: &str, depth: usize) -> Result<String, Missing> {
         let mut whole = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(at) = rest.find("${") {
-            let (before, from) = rest.split_at(at);
-            whole.push_str(before);
-            let inner = &from[2..];
-            let reference = closing(inner)
-                .and_then(|end| Some((reference(&inner[..end])?, &inner[end + 1..])))
-                .filter(|_| depth < MAX_DEPTH);
-            match reference {
-                Some((reference, after)) => {
+        for part in parts(text) {
+            match part {
+                Part::Reference(reference) if depth < MAX_DEPTH => {
                     whole.push_str(&self.value(&reference, depth)?);
-                    rest = after;
                 }
-                None => {
-                    whole.push_str("${");
-                    rest = inner;
-                }
+                Part::Reference(reference) => whole.push_str(reference.written),
+                Part::Literal(text) | Part::Unread(text) => whole.push_str(text),
             }
         }
-        whole.push_str(rest);
         Ok(whole)
     }
 
@@ -120,6 +115,11 @@ impl Variables<'_> {
     fn of_editor(self, name: &str) -> Option<String> {
         match name {
             "workspaceFolder" => Some(self.folder.to_string_lossy().into_owned()),
+            "workspaceFolderBasename" => {
+                let name = self.folder.file_name().unwrap_or_default();
+                Some(name.to_string_lossy().into_owned())
+            }
+            "pathSeparator" | "/" => Some(std::path::MAIN_SEPARATOR.to_string()),
             "userHome" => self
                 .surroundings
                 .home
@@ -145,6 +145,54 @@ pub(crate) fn input_variable(name: &str) -> String {
     format!("MCPX_INPUT_{upper}")
 }
 
+/// The text with every `${` written so that [`Variables::expand`] leaves it as it is: for what a host without references
+/// wrote.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
+/// What looks like a reference and is none that is known here, such as `${command:x}` or `${NAME:?}`.
+pub(crate) fn unread(text: &str) -> Vec<&str> {
+    let found = parts(text).into_iter();
+    let found = found.filter_map(|part| match part {
+        Part::Unread(text) => Some(text),
+        Part::Literal(_) | Part::Reference(_) => None,
+    });
+    found.collect()
+}
+
+/// The text with `…` in place of everything that is no reference, and of defaults; `Bearer` and `Basic` stay.
+pub(crate) fn masked(text: &str) -> String {
+    masked_within(text, 0)
+}
+
+fn masked_within(text: &str, depth: usize) -> String {
+    let (scheme, rest) = ["Bearer ", "Basic "]
+        .into_iter()
+        .find_map(|scheme| Some((scheme, text.strip_prefix(scheme)?)))
+        .filter(|(_, rest)| rest.starts_with("${"))
+        .unwrap_or(("", text));
+    let mut safe = scheme.to_owned();
+    for part in parts(rest) {
+        match part {
+            Part::Reference(reference) if depth < MAX_DEPTH => match reference.default {
+                None => safe.push_str(reference.written),
+                Some(default) => {
+                    let until = reference.written.len() - default.len() - 1;
+                    safe.push_str(&reference.written[..until]);
+                    if !default.is_empty() {
+                        safe.push_str(&masked_within(default, depth + 1));
+                    }
+                    safe.push('}');
+                }
+            },
+            _ if safe.ends_with(HIDDEN) => {}
+            _ => safe.push_str(HIDDEN),
+        }
+    }
+    safe
+}
+
 #[derive(Clone, Copy)]
 enum RefKind {
     Plain,
@@ -156,12 +204,57 @@ struct Reference<'a> {
     kind: RefKind,
     name: &'a str,
     default: Option<&'a str>,
+    /// With its braces.
+    written: &'a str,
 }
 
-/// Where the brace is closed that stands before `inner`.
+/// A piece of a text.
+enum Part<'a> {
+    /// Itself.
+    Literal(&'a str),
+    /// Itself too, though it looks like a reference.
+    Unread(&'a str),
+    Reference(Reference<'a>),
+}
+
+/// Takes a text apart.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let (before, from) = rest.split_at(at);
+        if let Some(before) = before.strip_suffix('$') {
+            parts.push(Part::Literal(before));
+            parts.push(Part::Literal("${"));
+            rest = &from[2..];
+            continue;
+        }
+        parts.push(Part::Literal(before));
+        let Some(end) = closing(&from[2..]).map(|end| end + 2) else {
+            parts.push(Part::Literal("${"));
+            rest = &from[2..];
+            continue;
+        };
+        let written = &from[..=end];
+        let (part, after) = match reference(written) {
+            Some(reference) => (Part::Reference(reference), &from[end + 1..]),
+            // What is in it may be a reference.
+            None if from[2..end].contains("${") => (Part::Literal("${"), &from[2..]),
+            None => (Part::Unread(written), &from[end + 1..]),
+        };
+        parts.push(part);
+        rest = after;
+    }
+    parts.push(Part::Literal(rest));
+    parts.retain(|part| !matches!(part, Part::Literal("")));
+    parts
+}
+
+/// Where the brace is closed that stands before `inner`. A hostile text of nothing but open braces is not read to its end
+/// for each of them.
 fn closing(inner: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut bytes = inner.bytes().enumerate().peekable();
+    let mut bytes = inner.bytes().take(MAX_BYTES).enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {
         match byte {
             b'$' if bytes.peek().is_some_and(|(_, next)| *next == b'{') => {
@@ -176,8 +269,9 @@ fn closing(inner: &str) -> Option<usize> {
     None
 }
 
-/// Reads what stands between the braces; `None` when it is no reference.
-fn reference(inner: &str) -> Option<Reference<'_>> {
+/// Reads a reference with its braces; `None` when it is none.
+fn reference(written: &str) -> Option<Reference<'_>> {
+    let inner = written.strip_prefix("${")?.strip_suffix('}')?;
     let (kind, rest) = if let Some(rest) = inner.strip_prefix("env:") {
         (RefKind::Env, rest)
     } else if let Some(rest) = inner.strip_prefix("input:") {
@@ -201,6 +295,7 @@ fn reference(inner: &str) -> Option<Reference<'_>> {
                 .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
     };
     let is_name = match kind {
+        RefKind::Plain if inner == "/" => true,
         RefKind::Plain | RefKind::Env => is_variable(name),
         RefKind::Input => is_input(name),
     };
@@ -208,6 +303,7 @@ fn reference(inner: &str) -> Option<Reference<'_>> {
         kind,
         name,
         default,
+        written,
     })
 }
 
@@ -261,6 +357,11 @@ mod tests {
             ("${input:api-key}", "k"),
             ("${TRICK}", "${A}"),
             ("${workspaceFolder}/x ${userHome}", "/p/x /home/u"),
+            ("${workspaceFolderBasename}${/}x${pathSeparator}", "p/x/"),
+            ("$${A}", "${A}"),
+            ("$$${A}", "$${A}"),
+            ("a$${A}${A}", "a${A}a"),
+            ("${NONE:-$${A}}", "${A}"),
         ] {
             assert_eq!(expand(text).as_deref(), Ok(expected), "{text}");
         }
@@ -277,10 +378,43 @@ mod tests {
             "${1}",
             "${a b}",
             "${file:x}",
-            "$${",
             "a}b",
         ] {
             assert_eq!(expand(text).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_reference_is_found() {
+        assert_eq!(
+            unread("${A} ${config:x} $${command:y} ${B:?must} ${C:-${cmd:z}}"),
+            ["${config:x}", "${B:?must}"]
+        );
+        assert_eq!(unread("${ ${A"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_is_escaped_is_expanded_to_itself() {
+        for text in ["${A}", "$${A}", "a ${NONE:-x} $", "$", "${", "$$$${A}"] {
+            assert_eq!(expand(&escaped(text)).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_masked_text_has_its_references_and_nothing_else() {
+        for (text, expected) in [
+            ("hunter2", "…"),
+            ("", ""),
+            ("${A}", "${A}"),
+            ("Bearer ${A}", "Bearer ${A}"),
+            ("Bearer hunter2", "…"),
+            ("a ${A} b ${env:B} c", "…${A}…${env:B}…"),
+            ("${A:-hunter2}", "${A:-…}"),
+            ("${A:-x${B}}", "${A:-…${B}}"),
+            ("${A:-}", "${A:-}"),
+            ("$${A} ${config:x}", "…"),
+        ] {
+            assert_eq!(masked(text), expected);
         }
     }
 
@@ -305,6 +439,7 @@ mod tests {
         #[test]
         fn any_text_is_expanded_or_names_what_is_missing(text in r"([$}{:\-]|\$\{|A|env:|input:|ä){0,40}") {
             drop(expand(&text));
+            prop_assert_eq!(expand(&escaped(&text)), Ok(text));
         }
     }
 }

@@ -41,6 +41,23 @@ pub enum Transport {
     Sse,
 }
 
+impl Transport {
+    /// Every spelling, of other hosts too: the first two are ours.
+    pub(crate) const WORDS: &[(&str, Self)] = &[
+        ("http", Self::Http),
+        ("sse", Self::Sse),
+        ("streamable-http", Self::Http),
+        ("streamable_http", Self::Http),
+        ("streamableHttp", Self::Http),
+        ("remote", Self::Http),
+    ];
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
+        found.map(|(_, transport)| *transport)
+    }
+}
+
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

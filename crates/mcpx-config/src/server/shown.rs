@@ -1,12 +1,16 @@
 //! A server for people: references as they are written, literal secrets never.
 
+mod arguments;
+
 use serde_json::{Map, Value};
 use untrusted_text::terminal::one_line;
 
-use super::Server;
+pub(super) use arguments::{secrets_in_args, secrets_in_url};
+
+use super::{Server, expand::masked};
 
 /// What stands for a value that is not shown.
-const HIDDEN: &str = "…";
+pub(super) const HIDDEN: &str = "…";
 
 /// Words in the name of a variable, header or key whose value is a secret.
 const SECRET_WORDS: &[&str] = &[
@@ -28,28 +32,16 @@ const SECRET_WORDS: &[&str] = &[
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|word| SECRET_WORDS.contains(&word))
+        .any(|word| SECRET_WORDS.contains(&word) || word.ends_with("key"))
         || SECRET_WORDS
             .iter()
             .filter(|word| word.len() > 3)
             .any(|word| name.contains(word))
 }
 
-/// Says whether a text is nothing but references, such as `${TOKEN}` or `Bearer ${TOKEN}`.
-fn is_reference(text: &str) -> bool {
-    let text = text
-        .strip_prefix("Bearer ")
-        .or_else(|| text.strip_prefix("Basic "))
-        .unwrap_or(text);
-    text.starts_with("${")
-        && text.ends_with('}')
-        && text.matches("${").count() == 1
-        && !text.contains(":-")
-}
-
 impl Server {
-    /// The entry as it is written, with `…` in place of every literal in `env`, `headers` and `auth` and of the user
-    /// information and query of the URL. References such as `${TOKEN}` stay. The text is foreign.
+    /// The entry as it is written, with `…` in place of every literal in `env`, `headers` and `auth`, and of what may be a
+    /// secret in arguments and URLs. References such as `${TOKEN}` stay. The text is foreign.
     #[must_use]
     pub fn shown(&self) -> Value {
         shown(&self.written.0)
@@ -72,9 +64,10 @@ pub(crate) fn shown(entry: &Value) -> Value {
                         .collect(),
                 )
             }
-            ("url" | "serverUrl" | "httpUrl", Value::String(url)) => Value::String(shown_url(url)),
-            ("args", Value::Array(args)) => Value::Array(shown_args(args)),
-            ("command", Value::Array(args)) => Value::Array(shown_args(args)),
+            ("url" | "serverUrl" | "httpUrl", Value::String(url)) => {
+                Value::String(arguments::shown_url(url))
+            }
+            ("args" | "command", Value::Array(args)) => Value::Array(arguments::shown(args)),
             _ => value.clone(),
         };
         safe.insert(key.clone(), value);
@@ -86,68 +79,15 @@ fn hidden(block: &str, name: &str, value: &Value) -> Value {
     let is_name =
         block == "auth" && matches!(name, "type" | "name" | "username" | "scopes" | "clientId");
     match value {
-        Value::String(text) if is_name || text.is_empty() || is_reference(text) => value.clone(),
-        Value::Array(_) if is_name => value.clone(),
+        Value::String(_) | Value::Array(_) if is_name => value.clone(),
+        Value::String(text) => Value::String(masked(text)),
         _ => Value::String(HIDDEN.to_owned()),
     }
 }
 
-/// An argument after a flag that sounds like a secret, and the part after the `=` of such a flag.
-fn shown_args(args: &[Value]) -> Vec<Value> {
-    let mut is_after_secret = false;
-    args.iter()
-        .map(|arg| {
-            let Value::String(text) = arg else {
-                return arg.clone();
-            };
-            if std::mem::take(&mut is_after_secret) && !text.starts_with('-') && !is_reference(text)
-            {
-                return Value::String(HIDDEN.to_owned());
-            }
-            if let Some((flag, value)) = text.split_once('=')
-                && is_secret_name(flag)
-                && !is_reference(value)
-            {
-                return Value::String(format!("{flag}={HIDDEN}"));
-            }
-            is_after_secret = text.starts_with('-') && !text.contains('=') && is_secret_name(text);
-            if text.contains("://") {
-                return Value::String(shown_url(text));
-            }
-            arg.clone()
-        })
-        .collect()
-}
-
-/// The URL without its password and the values of its query.
-fn shown_url(text: &str) -> String {
-    let Ok(mut url) = url::Url::parse(text) else {
-        // With a reference in it: what stands before the query is not secret by custom.
-        return match text.split_once('?') {
-            Some((before, query)) if !is_reference(query) => format!("{before}?{HIDDEN}"),
-            _ => text.to_owned(),
-        };
-    };
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    let has_query = url.query().is_some_and(|query| !query.is_empty());
-    if !has_user && !has_query {
-        return text.to_owned();
-    }
-    if has_user {
-        // Cannot fail for a URL that has user information.
-        let _kept = url.set_username("").and_then(|()| url.set_password(None));
-    }
-    url.set_query(None);
-    let mut safe = url.to_string();
-    if has_query {
-        safe.push('?');
-        safe.push_str(HIDDEN);
-    }
-    safe
-}
-
 /// What an entry would start or contact, on one line, for the person who is asked to trust it. What is accepted is what
-/// is seen: nothing is cut, and arguments and environment are as they are written, whatever they are called.
+/// is seen: nothing is cut, arguments and environment are as they are written, whatever they are called, and of URL,
+/// headers and credential there is every variable that would be sent.
 pub(crate) fn launch(written: &Value) -> String {
     let mut entry = shown(written);
     for key in ["args", "env"] {
@@ -158,8 +98,8 @@ pub(crate) fn launch(written: &Value) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str);
     let mut line = if let Some(of) = text("aliasOf") {
         format!("another view of `{of}`")
-    } else if let Some(url) = text("url") {
-        url.to_owned()
+    } else if let Some(url) = written.get("url").and_then(Value::as_str) {
+        arguments::launched_url(url)
     } else {
         let mut words: Vec<String> = text("command").map(str::to_owned).into_iter().collect();
         if let Some(Value::Array(args)) = entry.get("args") {
@@ -198,7 +138,9 @@ mod tests {
     fn literals_that_may_be_secret_are_not_shown_and_references_are() {
         let entry = json!({
             "command": "npx",
-            "args": ["-y", "x", "--api-key", "hunter2", "--token=hunter2", "--token=${T}", "https://u:hunter2@h/p?k=hunter2"],
+            "args": ["-y", "x", "--api-key", "hunter2", "--token=hunter2", "--token=${T}", "https://u:hunter2@h/p?k=hunter2",
+                "--header", "Authorization: Bearer hunter2", "--header=X-Api-Key:hunter2", "postgresql://u:hunter2@db/x",
+                "--dsn=postgresql://u:hunter2@db/x", "{\"token\": \"hunter2\"}", "OPENAI_APIKEY=hunter2", "--secret", 7],
             "env": {"A": "hunter2", "B": "${B}", "C": "${C:-hunter2}"},
             "url": "https://u:hunter2@host/mcp?key=hunter2",
             "headers": {"Authorization": "Bearer ${T}", "X-Key": "hunter2"},
@@ -211,6 +153,30 @@ mod tests {
         assert_eq!(shown["auth"]["username"], "me");
         assert_eq!(shown["args"][5], "--token=${T}");
         assert_eq!(shown["url"], "https://host/mcp?…");
+        assert_eq!(shown["args"][8], "Authorization: …");
+        assert_eq!(shown["args"][9], "--header=X-Api-Key:…");
+        assert_eq!(shown["args"][15], "…");
+    }
+
+    #[test]
+    fn whoever_is_asked_sees_each_variable_that_would_be_sent_away() {
+        let entry = json!({
+            "url": "https://h/${PATH_KEY}?q=${AWS_SECRET_ACCESS_KEY}&x=1",
+            "headers": {"X": "a ${GITHUB_TOKEN} b", "Y": "${A:-${B}}"},
+            "auth": {"type": "bearer", "token": "x${HOME}"},
+        });
+        let line = launch(&entry);
+        for name in [
+            "${PATH_KEY}",
+            "${AWS_SECRET_ACCESS_KEY}",
+            "${GITHUB_TOKEN}",
+            "${A:-${B}}",
+            "${HOME}",
+        ] {
+            assert!(line.contains(name), "{name} is not in {line}");
+        }
+        let entry = json!({"url": "https://${USER_TOKEN}:x@h/mcp"});
+        assert_eq!(launch(&entry), "https://${USER_TOKEN}…@h/mcp");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::registry::{Kind, SETTINGS, Setting};
-use crate::server::{Protocol, Scope, Sharing};
+use crate::{
+    Transport,
+    server::{Protocol, Scope, Sharing},
+};
 
 /// The schema, draft 2020-12.
 #[must_use]
@@ -106,6 +109,7 @@ fn pool_defaults() -> Vec<(&'static str, Value)> {
 }
 
 fn server() -> Value {
+    let transports: Vec<&str> = Transport::WORDS.iter().map(|(word, _)| *word).collect();
     let scalars = json!({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}});
     json!({
         "type": "object",
@@ -115,7 +119,8 @@ fn server() -> Value {
             "env": scalars,
             "cwd": text(),
             "url": text(),
-            "transport": {"enum": ["http", "sse"]},
+            "transport": {"enum": transports},
+            "type": text(),
             "headers": scalars,
             "auth": {
                 "type": "object",
@@ -131,6 +136,7 @@ fn server() -> Value {
             "protocol": {"anyOf": [{"enum": Protocol::ALL.map(Protocol::word)}, text()]},
             "aliasOf": text(),
             "disabled": {"type": "boolean"},
+            "enabled": {"type": "boolean"},
             "mcpx": block(),
         },
         "anyOf": [
@@ -138,6 +144,7 @@ fn server() -> Value {
             {"required": ["url"]},
             {"required": ["aliasOf"]},
             {"required": ["disabled"]},
+            {"required": ["enabled"]},
             {"required": ["mcpx"], "properties": {"mcpx": {"required": ["disabled"]}}},
         ],
     })

@@ -103,10 +103,11 @@ pub(super) fn listing(all: &[Untrusted]) -> String {
             Asked::Server { name, launch } => format!(
                 "the server `{}`: {}",
                 one_line(name, 80),
-                one_line(launch, 1_000)
+                // Whole: what is cut off would be accepted unseen.
+                one_line(launch, usize::MAX)
             ),
             Asked::Setting { path, text } => {
-                format!("the setting `{path}` = {}", one_line(text, 400))
+                format!("the setting `{path}` = {}", one_line(text, usize::MAX))
             }
         };
         text.push_str(&format!("\n  {what}\n    {}", one_line(&place, 4_096)));

@@ -43,12 +43,30 @@ fn an_error_says_line_column_what_was_found_and_what_was_expected() {
     assert!(error("{'a': 1}").starts_with("/a.json:1:2: "));
     assert!(error("{a: 1}").starts_with("/a.json:1:2: "));
     assert!(error("{\"ä\": 1, x}").starts_with("/a.json:1:10: "));
-    assert_eq!(error("[1 2]"), "/a.json:1:3: `2]`; expected comma");
+    assert_eq!(error("[1 2]"), "/a.json:1:3: `2`; expected comma");
     assert_eq!(
         error("[}"),
         "/a.json:1:2: `}`; expected JSON, with comments if you like (unexpected close brace)"
     );
     assert!(error("{} {}").starts_with("/a.json:1:4: "));
+}
+
+#[test]
+fn an_error_quotes_nothing_that_may_be_a_secret() {
+    for (text, found) in [
+        ("{\"A\": \"x\" \"hunter2-hunter2\": 1}", "a text"),
+        ("{\"TOKEN\": hunter2-hunter2}", "a word"),
+        ("{\"TOKEN\": 'hunter2-hunter2'}", "a text"),
+        ("{\"TOKEN\": \"hunter2-hunter2\n}", "a text"),
+        ("{\"A\": undefined}", "`undefined`"),
+        ("{\"A\" = 1}", "`=`"),
+    ] {
+        let error = error(text);
+        assert!(
+            error.contains(found) && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -246,6 +246,7 @@ impl PoolBlock {
             file,
             variables: None,
             reason: None,
+            unread: Vec::new(),
         };
         let mut block = Self {
             tools: reader.patterns(pool, "tools")?,

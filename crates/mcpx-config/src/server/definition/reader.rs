@@ -8,7 +8,7 @@ use crate::{
     files::{Kind, Node},
     server::{
         Pattern, Reason,
-        expand::{Missing, Variables},
+        expand::{Missing, Variables, unread},
     },
     settings::parse_duration,
 };
@@ -19,12 +19,21 @@ pub(super) struct Reader<'a> {
     /// `None`: references stay as they are written.
     pub(super) variables: Option<Variables<'a>>,
     pub(super) reason: Option<Reason>,
+    /// Keys, and what looks like a reference in them and is none.
+    pub(super) unread: Vec<(String, String)>,
 }
 
 impl Reader<'_> {
     /// The error of a value of the wrong kind.
     pub(super) fn wrong(&self, node: Option<&Node>, key: &str, expected: &str) -> ConfigError {
         let (place, found) = match node {
+            // It may be a secret that was written one level too high.
+            Some(
+                node @ Node {
+                    kind: Kind::Text(_) | Kind::Number(_),
+                    ..
+                },
+            ) if is_secret_place(key) => (node.place(self.file), "a text".to_owned()),
             Some(node) => (node.place(self.file), node.described()),
             None => (crate::Place::whole_file(self.file), "nothing".to_owned()),
         };
@@ -53,6 +62,9 @@ impl Reader<'_> {
         let Some(variables) = self.variables else {
             return text.to_owned();
         };
+        let unread = unread(text).into_iter();
+        self.unread
+            .extend(unread.map(|text| (key.to_owned(), text.to_owned())));
         variables.expand(text).unwrap_or_else(|missing| {
             let key = key.to_owned();
             self.reason.get_or_insert(match missing {
@@ -288,4 +300,12 @@ impl Reader<'_> {
             None => error,
         })
     }
+}
+
+/// Says whether what stands under this key may be a secret.
+fn is_secret_place(key: &str) -> bool {
+    let block = key.split(['.', '[']).next().unwrap_or(key);
+    let is_of_block = matches!(block, "env" | "headers" | "auth" | "args" | "url");
+    is_of_block && key != "auth.type"
+        || matches!(key, "token" | "password" | "value" | "clientSecret")
 }
