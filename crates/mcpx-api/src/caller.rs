@@ -114,15 +114,10 @@ pub fn decode(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let pair = bytes
-            .get(at + 1..at + 3)
-            .and_then(|pair| std::str::from_utf8(pair).ok());
-        match (
-            byte,
-            pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()),
-        ) {
-            (b'%', Some(decoded)) => {
-                out.push(decoded);
+        let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+        match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.extend(u8::try_from(high * 16 + low));
                 at += 3;
             }
             _ => {
@@ -159,6 +154,21 @@ mod tests {
             Caller::from_headers(&http::HeaderMap::new()),
             Caller::default()
         );
+    }
+
+    #[test]
+    fn what_is_no_encoding_stays_as_it_is() {
+        for (text, expected) in [
+            ("a%2Fb%2fc", "a/b/c"),
+            ("%", "%"),
+            ("%4", "%4"),
+            ("%+1%-1% 1", "%+1%-1% 1"),
+            ("%zz%é", "%zz%é"),
+            ("%C3%BC", "ü"),
+            ("%ff", "\u{fffd}"),
+        ] {
+            assert_eq!(decode(text), expected, "{text}");
+        }
     }
 
     proptest::proptest! {

@@ -1,23 +1,28 @@
 //! The client of a daemon, over its Unix socket or over TCP.
 
+mod answer;
+mod events;
+mod spread;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use mcp_wire::{Object, Raw};
+use mcp_wire::Object;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-use crate::operation::{Operation, Place};
+pub use self::answer::Answer;
+pub use self::events::{Event, Events};
+pub use self::spread::spread;
+use crate::operation::Operation;
 use crate::{ApiError, Caller};
 
-/// The largest answer that is read, in bytes.
-const MAX_ANSWER: usize = 256 << 20;
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -33,43 +38,6 @@ pub enum Endpoint {
         /// Sent as `Authorization: Bearer`.
         token: Option<String>,
     },
-}
-
-/// An answer.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The HTTP status: 200, 201 or 202.
-    pub status: u16,
-    /// The media type, without parameters.
-    pub media_type: String,
-    /// The body.
-    pub body: Bytes,
-}
-
-impl Answer {
-    /// The body as text.
-    #[must_use]
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    /// The body as JSON.
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn json(&self) -> Result<Raw, ClientError> {
-        Raw::parse_bytes(&self.body)
-            .map_err(|error| ClientError::Broken(format!("the answer cannot be read: {error}")))
-    }
-
-    /// The body as a shape of [`crate::reply`].
-    ///
-    /// # Errors
-    /// When it is none.
-    pub fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T, ClientError> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| ClientError::Broken(format!("the answer cannot be read: {error}")))
-    }
 }
 
 /// Why there is no answer.
@@ -140,8 +108,8 @@ impl Client {
     ) -> Result<Answer, ClientError> {
         let request = self.request(operation, params)?;
         let exchange = async {
-            let response = self.exchange(request).await?;
-            answer(response).await
+            let response = self.exchange(request, operation.idempotent).await?;
+            answer::read(response).await
         };
         tokio::time::timeout(self.timeout, exchange)
             .await
@@ -158,19 +126,16 @@ impl Client {
         params: &Object,
     ) -> Result<Events, ClientError> {
         let request = self.request(operation, params)?;
-        let response = tokio::time::timeout(self.timeout, self.exchange(request))
+        let response = tokio::time::timeout(self.timeout, self.exchange(request, true))
             .await
             .map_err(|_| ClientError::Timeout(self.timeout))??;
         if response.status() != StatusCode::OK {
-            return Err(match answer(response).await {
+            return Err(match answer::read(response).await {
                 Ok(_) => ClientError::Broken("the daemon answered without a stream".to_owned()),
                 Err(error) => error,
             });
         }
-        Ok(Events {
-            body: response.into_body(),
-            buffer: Vec::new(),
-        })
+        Ok(Events::new(response.into_body()))
     }
 
     /// Turns a connection over to another protocol: whatever is written from then on goes to the daemon as it is.
@@ -191,11 +156,11 @@ impl Client {
         let request = builder
             .body(Full::default())
             .map_err(|error| ClientError::Broken(error.to_string()))?;
-        let response = tokio::time::timeout(self.timeout, self.exchange(request))
+        let response = tokio::time::timeout(self.timeout, self.exchange(request, true))
             .await
             .map_err(|_| ClientError::Timeout(self.timeout))??;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Err(match answer(response).await {
+            return Err(match answer::read(response).await {
                 Ok(_) => ClientError::Broken(format!("the daemon does not speak {protocol}")),
                 Err(error) => error,
             });
@@ -244,22 +209,33 @@ impl Client {
             .map_err(|error| ClientError::Broken(format!("the request cannot be made: {error}")))
     }
 
+    /// `repeat`: whether the request may be sent again when nobody knows if it arrived.
     async fn exchange(
         &self,
         request: Request<Full<Bytes>>,
+        repeat: bool,
     ) -> Result<Response<Incoming>, ClientError> {
         let mut connection = self.connection.lock().await;
-        let mut sender = match connection.take() {
-            Some(sender) if !sender.is_closed() => sender,
-            _ => self.connect().await?,
-        };
-        sender
-            .ready()
+        let mut request = request;
+        if let Some(mut sender) = connection.take() {
+            // What happened to a connection that lay idle is seen by its own task, which gets its turn here.
+            tokio::task::yield_now().await;
+            let again = repeat.then(|| request.clone());
+            match attempt(&mut sender, request).await {
+                Ok(response) => {
+                    *connection = Some(sender);
+                    return Ok(response);
+                }
+                Err(lost) => match lost.unsent.map(|unsent| *unsent).or(again) {
+                    Some(again) => request = again,
+                    None => return Err(Lost::told(&lost.error)),
+                },
+            }
+        }
+        let mut sender = self.connect().await?;
+        let response = attempt(&mut sender, request)
             .await
-            .map_err(|error| ClientError::Broken(format!("the connection broke: {error}")))?;
-        let response = sender.send_request(request).await.map_err(|error| {
-            ClientError::Broken(format!("the daemon closed the connection: {error}"))
-        })?;
+            .map_err(|lost| Lost::told(&lost.error))?;
         *connection = Some(sender);
         Ok(response)
     }
@@ -305,235 +281,36 @@ impl Client {
     }
 }
 
-/// Puts each parameter where it travels: the path with its query, and the body.
-#[must_use]
-pub fn spread(operation: &Operation, params: &Object) -> (String, Option<String>) {
-    let mut path = operation.path.to_owned();
-    let mut query = String::new();
-    let mut body = Object::new();
-    let mut whole = None;
-    let mut has_body = false;
-    for (name, value) in params.iter() {
-        let place = operation
-            .params
-            .iter()
-            .find(|param| param.name == name)
-            .map_or(Place::Body, |param| param.place);
-        match place {
-            Place::Path => {
-                path = path.replace(&format!("{{{name}}}"), &encode_segment(&plain(value)));
-            }
-            // As if it was not there.
-            Place::Query if value.is_null() => {}
-            Place::Query => {
-                query.push(if query.is_empty() { '?' } else { '&' });
-                query.push_str(name);
-                query.push('=');
-                query.push_str(&encode_segment(&plain(value)));
-            }
-            Place::Body => {
-                has_body = true;
-                body.set(name, value.clone());
-            }
-            Place::Whole => whole = Some(value.as_str().to_owned()),
-        }
-    }
-    let takes_body = operation
-        .params
-        .iter()
-        .any(|param| matches!(param.place, Place::Body | Place::Whole));
-    let body =
-        whole.or_else(|| (has_body || takes_body).then(|| Raw::from(body).as_str().to_owned()));
-    (path + &query, body)
+/// A connection that gave no response.
+struct Lost {
+    error: hyper::Error,
+    /// The request, when nothing of it has left.
+    unsent: Option<Box<Request<Full<Bytes>>>>,
 }
 
-/// A value as it is written into a path or a query.
-fn plain(value: &Raw) -> String {
-    if let Some(text) = value.string() {
-        return text;
-    }
-    match value.read::<Vec<String>>() {
-        Ok(list) => list.join(","),
-        Err(_) => value.as_str().to_owned(),
+impl Lost {
+    fn told(error: &hyper::Error) -> ClientError {
+        ClientError::Broken(format!("the daemon closed the connection: {error}"))
     }
 }
 
-/// Percent-encoded, with what is plain in a path and in a query left as it is.
-fn encode_segment(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~' | ',' | ':') {
-            out.push(c);
-        } else {
-            let mut buffer = [0; 4];
-            for byte in c.encode_utf8(&mut buffer).bytes() {
-                let _never_fails = write!(out, "%{byte:02X}");
-            }
-        }
+/// Sends a request on a connection.
+async fn attempt(
+    sender: &mut SendRequest<Full<Bytes>>,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Incoming>, Lost> {
+    if let Err(error) = sender.ready().await {
+        let unsent = Some(Box::new(request));
+        return Err(Lost { error, unsent });
     }
-    out
-}
-
-async fn answer(response: Response<Incoming>) -> Result<Answer, ClientError> {
-    let status = response.status().as_u16();
-    let media_type = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .unwrap_or_default()
-        .trim()
-        .to_owned();
-    let body = http_body_util::Limited::new(response.into_body(), MAX_ANSWER)
-        .collect()
+    sender
+        .try_send_request(request)
         .await
-        .map_err(|error| ClientError::Broken(format!("the answer broke off: {error}")))?
-        .to_bytes();
-    if (200..300).contains(&status) {
-        return Ok(Answer {
-            status,
-            media_type,
-            body,
-        });
-    }
-    let document = Raw::parse_bytes(&body).and_then(|raw| raw.object());
-    Err(ClientError::Api(match document {
-        Ok(document) => ApiError::from_document(status, &document),
-        Err(_) => ApiError::new(
-            crate::Code::of_status(status),
-            format!("the daemon answered with status {status}"),
-        ),
-    }))
-}
-
-/// A stream of events.
-#[derive(Debug)]
-pub struct Events {
-    body: Incoming,
-    buffer: Vec<u8>,
-}
-
-/// One event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// Its number.
-    pub id: Option<String>,
-    /// Its kind.
-    pub kind: Option<String>,
-    /// What it says.
-    pub data: String,
-}
-
-impl Events {
-    /// The next event; `None` at the end.
-    ///
-    /// # Errors
-    /// When the stream breaks.
-    pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
-        loop {
-            while let Some(end) = find_end(&self.buffer) {
-                let rest = self.buffer.split_off(end);
-                let block = std::mem::replace(&mut self.buffer, rest);
-                if let Some(event) = read_event(&String::from_utf8_lossy(&block)) {
-                    return Ok(Some(event));
-                }
-            }
-            match self.body.frame().await {
-                None => return Ok(None),
-                Some(Err(error)) => {
-                    return Err(ClientError::Broken(format!(
-                        "the stream broke off: {error}"
-                    )));
-                }
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.buffer.extend_from_slice(&data);
-                    }
-                    if self.buffer.len() > MAX_ANSWER {
-                        return Err(ClientError::Broken("an event is too large".to_owned()));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Where the first block of lines ends, its empty line included.
-fn find_end(buffer: &[u8]) -> Option<usize> {
-    buffer
-        .windows(2)
-        .position(|pair| pair == b"\n\n")
-        .map(|at| at + 2)
-}
-
-/// The event of a block; `None` for comments and hints.
-fn read_event(block: &str) -> Option<Event> {
-    let mut event = Event {
-        id: None,
-        kind: None,
-        data: String::new(),
-    };
-    let mut any = false;
-    for line in block.lines() {
-        let (name, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match name {
-            "id" => event.id = Some(value.to_owned()),
-            "event" => event.kind = Some(value.to_owned()),
-            "data" => {
-                if any {
-                    event.data.push('\n');
-                }
-                any = true;
-                event.data.push_str(value);
-            }
-            _ => {}
-        }
-    }
-    any.then_some(event)
+        .map_err(|mut failed| Lost {
+            unsent: failed.take_message().map(Box::new),
+            error: failed.into_error(),
+        })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Op, operation};
-
-    #[test]
-    fn each_parameter_is_put_where_it_travels() {
-        let (uri, body) = spread(
-            operation(Op::CallPath),
-            &Object::new()
-                .with("server", "a/b c")
-                .with("tool", "x")
-                .with("session", "s&1")
-                .with("args", Object::new().with("n", 1)),
-        );
-        assert_eq!(uri, "/v1/call/a%2Fb%20c/x?session=s%261");
-        assert_eq!(body.as_deref(), Some("{\"n\":1}"));
-
-        let (uri, body) = spread(
-            operation(Op::Types),
-            &Object::new()
-                .with("ns", Raw::of(&["a", "b.c"]))
-                .with("instructions", false),
-        );
-        assert_eq!(uri, "/v1/types?ns=a,b.c&instructions=false");
-        assert_eq!(body, None);
-
-        let (uri, body) = spread(operation(Op::Reload), &Object::new());
-        assert_eq!((uri.as_str(), body), ("/v1/reload", None));
-        let (_, body) = spread(operation(Op::Restart), &Object::new());
-        assert_eq!(body.as_deref(), Some("{}"));
-    }
-
-    #[test]
-    fn events_are_read_from_their_blocks() {
-        assert_eq!(read_event(": quiet\n\n"), None);
-        let event = read_event("id: 7\nevent: server.start\ndata: {\ndata: }\n\n");
-        let event = event.expect("an event");
-        assert_eq!(event.id.as_deref(), Some("7"));
-        assert_eq!(event.kind.as_deref(), Some("server.start"));
-        assert_eq!(event.data, "{\n}");
-    }
-}
+mod tests;
