@@ -159,7 +159,7 @@ impl Server {
         }
         let _room = crate::server::Shared::room(&self.requests, "requests")?;
         match method {
-            method::SET_LEVEL => Self::set_level(request, caller),
+            method::SET_LEVEL => self.set_level(request, &context, caller).await,
             method::RESOURCES_SUBSCRIBE => self.subscribe(request, &context, caller).await,
             method::RESOURCES_UNSUBSCRIBE => self.unsubscribe(request, caller).await,
             _ if method.starts_with("tasks/") && !offer.keeps_tasks => {
@@ -199,7 +199,7 @@ impl Server {
                 .and_then(|raw| Implementation::parse(raw).ok()),
         };
         let connection = caller.connection.as_ref().ok_or_else(no_handshake)?;
-        if !connection.settle(handshake, self.session_mailbox()) {
+        if !connection.settle(handshake, self.session_mailbox(connection)) {
             return Err(RpcError::new(
                 error::INVALID_REQUEST,
                 "`initialize` came before on this connection",
@@ -208,7 +208,12 @@ impl Server {
         Ok(offer.initialized(revision))
     }
 
-    fn set_level(request: &Request, caller: &Caller) -> Result<Object, RpcError> {
+    async fn set_level(
+        &self,
+        request: &Request,
+        context: &Context,
+        caller: &Caller,
+    ) -> Result<Object, RpcError> {
         let level = request.params.string("level").unwrap_or_default();
         let level = Level::parse(&level).ok_or_else(|| {
             RpcError::invalid_params(
@@ -217,7 +222,12 @@ impl Server {
         })?;
         if let Some(connection) = &caller.connection {
             connection.set_level(level);
+            if let Some(mailbox) = connection.mailbox() {
+                mailbox.filter(|filter| filter.lines = Some((connection.number, level)));
+            }
         }
+        let told = self.service.level_set(level, context);
+        let _told = tokio::time::timeout(self.limits().grace, told).await;
         Ok(Object::new())
     }
 

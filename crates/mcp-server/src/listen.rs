@@ -7,6 +7,7 @@ use mcp_wire::{Era, Frame, Notification, Object, Raw, Request, RpcError, error, 
 use serde_json::Value;
 
 use crate::call::Caller;
+use crate::connection::Connection;
 use crate::notifier::{Filter, Mailbox, Note};
 use crate::{Context, Server};
 
@@ -30,7 +31,11 @@ impl Server {
                 };
                 Notification::new(method, entry.describe(era))
             }
-            Note::ElicitationDone(_) if era == Era::Modern => return None,
+            Note::ElicitationDone(_) | Note::Line(_) if era == Era::Modern => return None,
+            Note::Line(text) => {
+                let params = Raw::parse(text).and_then(|raw| raw.object()).ok()?;
+                Notification::new(method::LOG_MESSAGE, params)
+            }
             Note::ElicitationDone(id) => Notification::new(
                 method::ELICITATION_COMPLETE,
                 Object::new().with("elicitationId", id.as_str()),
@@ -39,12 +44,13 @@ impl Server {
     }
 
     /// What a legacy session hears of without asking for it.
-    pub(crate) fn session_mailbox(&self) -> Arc<Mailbox> {
+    pub(crate) fn session_mailbox(&self, session: &Connection) -> Arc<Mailbox> {
         let offer = self.offer();
         self.notifier.open(Filter {
             tools: offer.capabilities.switch("tools", "listChanged"),
             prompts: offer.capabilities.switch("prompts", "listChanged"),
             resources: offer.capabilities.switch("resources", "listChanged"),
+            lines: Some((session.number, session.level())),
             ..Filter::default()
         })
     }

@@ -1,15 +1,21 @@
-//! Tells clients what changed. What a client has not fetched yet is kept once, however often it changed.
+//! Tells clients what changed, and legacy sessions what is logged for them. What a client has not fetched yet is kept once,
+//! however often it changed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use mcp_wire::{Object, Raw};
 use tokio::sync::Notify;
+
+use crate::Level;
 
 /// How many notes wait for one client. Beyond it new ones are left out.
 const MAX_WAITING: usize = 4_096;
+/// How many log lines wait for one client. Beyond it new ones are left out.
+const MAX_LINES: usize = 256;
 
-/// Something that changed.
+/// Something that changed, or was logged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Note {
     Tools,
@@ -18,6 +24,8 @@ pub(crate) enum Note {
     Resource(String),
     Task(String),
     ElicitationDone(String),
+    /// A log line, as JSON.
+    Line(String),
 }
 
 /// What one client wants to hear of.
@@ -29,6 +37,8 @@ pub(crate) struct Filter {
     pub(crate) uris: BTreeSet<String>,
     pub(crate) tasks: BTreeSet<String>,
     pub(crate) elicitations: BTreeSet<String>,
+    /// The number of a legacy session, and from which level on it wants log lines.
+    pub(crate) lines: Option<(u64, Level)>,
 }
 
 impl Filter {
@@ -40,6 +50,7 @@ impl Filter {
             Note::Resource(uri) => self.uris.contains(uri),
             Note::Task(id) => self.tasks.contains(id),
             Note::ElicitationDone(id) => self.elicitations.contains(id),
+            Note::Line(_) => self.lines.is_some(),
         }
     }
 }
@@ -47,20 +58,44 @@ impl Filter {
 /// What waits for one client.
 #[derive(Debug, Default)]
 pub(crate) struct Mailbox {
-    inner: Mutex<(Filter, BTreeSet<Note>)>,
+    inner: Mutex<Inner>,
     arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    filter: Filter,
+    notes: BTreeSet<Note>,
+    lines: VecDeque<String>,
 }
 
 impl Mailbox {
     /// Changes what is wanted.
     pub(crate) fn filter<T>(&self, change: impl FnOnce(&mut Filter) -> T) -> T {
-        change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).0)
+        change(&mut self.lock().filter)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn post(&self, note: &Note) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if inner.0.wants(note) && inner.1.len() < MAX_WAITING {
-            inner.1.insert(note.clone());
+        let mut inner = self.lock();
+        if inner.filter.wants(note) && inner.notes.len() < MAX_WAITING {
+            inner.notes.insert(note.clone());
+            drop(inner);
+            self.arrived.notify_one();
+        }
+    }
+
+    fn line(&self, session: u64, level: Level, text: &str) {
+        let mut inner = self.lock();
+        let is_wanted = inner
+            .filter
+            .lines
+            .is_some_and(|(number, least)| number == session && level >= least);
+        if is_wanted && inner.lines.len() < MAX_LINES {
+            inner.lines.push_back(text.to_owned());
             drop(inner);
             self.arrived.notify_one();
         }
@@ -69,12 +104,11 @@ impl Mailbox {
     /// The next note, when it comes. For one reader at a time.
     pub(crate) async fn next(&self) -> Note {
         loop {
-            let note = self
-                .inner
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .1
-                .pop_first();
+            let note = {
+                let mut inner = self.lock();
+                let line = inner.lines.pop_front().map(Note::Line);
+                line.or_else(|| inner.notes.pop_first())
+            };
             match note {
                 Some(note) => return note,
                 None => self.arrived.notified().await,
@@ -125,6 +159,17 @@ impl Notifier {
         self.post(&Note::ElicitationDone(elicitation_id.to_owned()));
     }
 
+    /// Logs to one legacy session, by the [`crate::Context::connection`] of its requests, outside of any of them. Left out
+    /// when the session wants no lines of this level, or does not keep up.
+    pub fn log(&self, session: u64, params: Object) {
+        let level = params.string("level").and_then(|word| Level::parse(&word));
+        let Some(level) = level else { return };
+        let text = Raw::from(params);
+        for mailbox in self.all() {
+            mailbox.line(session, level, text.as_str());
+        }
+    }
+
     /// A task changed that the service keeps itself; those who listen to it hear of it. Tasks that the crate keeps
     /// announce themselves.
     pub fn task_changed(&self, id: &str) {
@@ -173,6 +218,28 @@ impl Notifier {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_line_goes_to_the_session_it_is_for_from_its_own_level_on_in_order() {
+        let notifier = Notifier::new();
+        let open = |session, level| {
+            notifier.open(Filter {
+                lines: Some((session, level)),
+                ..Filter::default()
+            })
+        };
+        let (first, second) = (open(1, Level::Warning), open(2, Level::Debug));
+        let line = |level: &str| Object::new().with("level", level).with("data", "x");
+        for level in ["info", "error", "warning", "loud"] {
+            notifier.log(1, line(level));
+        }
+        notifier.log(2, line("debug"));
+        let text = |level: &str| Note::Line(format!(r#"{{"level":"{level}","data":"x"}}"#));
+        assert_eq!(first.next().await, text("error"));
+        assert_eq!(first.next().await, text("warning"));
+        assert_eq!(second.next().await, text("debug"));
+        assert!(first.lock().lines.is_empty() && second.lock().lines.is_empty());
+    }
 
     #[tokio::test]
     async fn what_changed_often_is_told_once_and_only_to_those_who_want_it() {

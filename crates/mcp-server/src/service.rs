@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use mcp_wire::page::CacheHint;
 use mcp_wire::{Answer, CallResult, Id, Notification, Object, Question, Raw, RpcError};
 
-use crate::{Context, Offer, TaskWork};
+use crate::{Context, Level, Offer, TaskWork};
 
 /// What is served. Requests of all clients come at the same time.
 #[async_trait]
@@ -29,6 +29,12 @@ pub trait Service: Send + Sync + 'static {
     /// Takes a notification that the crate has no use for itself; `initialized` and `cancelled` do not come here.
     async fn notified(&self, notification: Notification, context: Context) {
         drop((notification, context));
+    }
+
+    /// A legacy session wants log lines from this level on. It is answered when this returns, or after
+    /// [`crate::Limits::grace`].
+    async fn level_set(&self, level: Level, context: &Context) {
+        let _unused = (level, context);
     }
 
     /// The input schema of a tool, so that the headers of a modern request over HTTP can be compared with its arguments.
