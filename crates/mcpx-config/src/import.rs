@@ -1,6 +1,7 @@
 //! Server lists of other hosts, taken over into ours: found, planned without writing, then applied.
 
 mod codex;
+mod host;
 mod json_hosts;
 mod opencode;
 mod places;
@@ -12,6 +13,8 @@ use std::{
 
 use serde_json::Value;
 
+pub use host::Host;
+
 use crate::{
     ConfigError, Surroundings,
     error::{quoted, quoted_path},
@@ -19,58 +22,6 @@ use crate::{
     server::{is_secret_name, shown},
     write::{Draft, Saved, WriteError},
 };
-
-/// A program that keeps a list of MCP servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Host {
-    /// `~/.claude.json`, its part for the current project, and `.mcp.json`.
-    ClaudeCode,
-    /// `claude_desktop_config.json`.
-    ClaudeDesktop,
-    /// `~/.cursor/mcp.json` and the project's.
-    Cursor,
-    /// `.vscode/mcp.json` and the one of the user profile.
-    VsCode,
-    /// `~/.codex/config.toml` and the project's.
-    Codex,
-    /// `opencode.json` or `opencode.jsonc`.
-    OpenCode,
-    /// `~/.codeium/windsurf/mcp_config.json`.
-    Windsurf,
-}
-
-impl Host {
-    /// Every host.
-    pub const ALL: [Self; 7] = [
-        Self::ClaudeCode,
-        Self::ClaudeDesktop,
-        Self::Cursor,
-        Self::VsCode,
-        Self::Codex,
-        Self::OpenCode,
-        Self::Windsurf,
-    ];
-
-    /// What a person types: `claude-code`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-            Self::Codex => "codex",
-            Self::OpenCode => "opencode",
-            Self::Windsurf => "windsurf",
-        }
-    }
-
-    /// The host that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.word() == word)
-    }
-}
 
 /// One list that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,13 +94,30 @@ fn read(surroundings: &Surroundings, host: Host, place: &places::Place) -> Vec<F
             codex::read(&text, &place.file, project),
         )];
     }
+    // Settings of an editor that say nothing of servers are not ours to find fault with.
+    if place.file.ends_with("settings.json")
+        && !["mcp", "context_servers"]
+            .iter()
+            .any(|key| text.contains(key))
+    {
+        return Vec::new();
+    }
     let root = match files::parse_root(&text, &place.file) {
         Ok(root) => root,
         Err(error) => return vec![list(place.project.clone(), Err(error))],
     };
     let servers = match host {
         Host::OpenCode => opencode::read(&root, project),
-        Host::VsCode => json_hosts::read(root.get("servers"), host, project),
+        Host::VsCode => {
+            let is_settings = place.file.ends_with("settings.json");
+            let part = if is_settings {
+                root.get("mcp")
+            } else {
+                Some(&root)
+            };
+            json_hosts::read(part.and_then(|part| part.get("servers")), host, project)
+        }
+        Host::Zed => json_hosts::read(root.get("context_servers"), host, project),
         _ => json_hosts::read(root.get("mcpServers"), host, project),
     };
     let mut lists = Vec::new();
@@ -158,10 +126,11 @@ fn read(surroundings: &Surroundings, host: Host, place: &places::Place) -> Vec<F
         for folder in surroundings.cwd.ancestors() {
             let part = root
                 .get("projects")
-                .and_then(|projects| projects.get(&folder.to_string_lossy()))
-                .and_then(|project| project.get("mcpServers"));
-            if part.is_some() {
-                let servers = json_hosts::read(part, host, Some(folder));
+                .and_then(|projects| projects.get(&folder.to_string_lossy()));
+            let servers = part.and_then(|part| part.get("mcpServers"));
+            if let (Some(part), Some(_)) = (part, servers) {
+                let mut servers = json_hosts::read(servers, host, Some(folder));
+                json_hosts::switch_off(&mut servers, part.get("disabledMcpServers"));
                 lists.push(list(Some(folder.to_owned()), Ok(servers)));
             }
         }
@@ -229,9 +198,11 @@ pub fn plan(lists: &[Found], target: &Path) -> Result<Plan, WriteError> {
     let ours: BTreeMap<String, Value> = draft.servers()?.into_iter().collect();
     let mut taken: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut steps = Vec::new();
+    // As the file would be after each step, so that two of them do not share a namespace.
+    let mut trial = draft.clone();
     for list in lists {
         for server in &list.servers {
-            let change = change(server, list, &ours, &taken, target, &draft);
+            let change = change(server, list, &ours, &taken, target, &mut trial);
             if !matches!(change, Change::CannotTake { .. }) {
                 taken.insert(server.name.clone(), list.file.clone());
             }
@@ -264,7 +235,7 @@ fn change(
     ours: &BTreeMap<String, Value>,
     taken: &BTreeMap<String, PathBuf>,
     target: &Path,
-    draft: &Draft,
+    trial: &mut Draft,
 ) -> Change {
     let cannot = |why: String| Change::CannotTake { why };
     let entry = match &server.entry {
@@ -290,11 +261,15 @@ fn change(
     if is_ourselves(entry) {
         return cannot("it is mcpx itself".to_owned());
     }
-    if let Err(error) = draft.clone().put_server(&server.name, entry) {
+    let mut after = trial.clone();
+    if let Err(error) = after.put_server(&server.name, entry) {
         return cannot(error.to_string());
     }
     match ours.get(&server.name) {
-        None => Change::Add,
+        None => {
+            *trial = after;
+            Change::Add
+        }
         Some(mine) if mine == entry => Change::Same,
         Some(_) => Change::Differs,
     }
@@ -380,10 +355,21 @@ fn note_dropped(key: &str) -> String {
     format!("{} is not taken over", quoted(key))
 }
 
-/// Says so when a host leaves `${…}` as it is and we would not.
-fn note_references(written: &str, notes: &mut Vec<String>) {
-    if written.contains("${") {
-        notes.push("`${…}` stays as it is there, and is a variable here".to_owned());
+/// Writes every text of a value anew.
+fn rewrite(value: &mut Value, how: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = how(text),
+        Value::Array(elements) => {
+            for element in elements {
+                rewrite(element, how);
+            }
+        }
+        Value::Object(members) => {
+            for member in members.values_mut() {
+                rewrite(member, how);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@ mod expand;
 mod identity;
 mod patterns;
 mod reach;
+mod shared;
 mod shown;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -18,11 +19,14 @@ pub(crate) use choices::PROTOCOL_ALIASES;
 pub use choices::{Protocol, Scope, Sharing};
 #[cfg(test)]
 pub(crate) use definition::BLOCK_KEYS;
-pub(crate) use definition::{Context, LAUNCH_KEYS, PoolBlock, is_disabled, is_pool_key, read};
-pub(crate) use expand::input_variable;
+pub(crate) use definition::{
+    Context, LAUNCH_KEYS, PoolBlock, is_disabled, is_pool_key, namespace_of, read,
+};
+pub(crate) use expand::{escaped, input_variable, unread};
 pub(crate) use patterns::Pattern;
 pub use patterns::ToolFilter;
 pub use reach::{Reach, Transport};
+pub use shared::{Shared, shared};
 pub(crate) use shown::{is_secret_name, launch, shown};
 
 /// Where an entry was written.

@@ -140,9 +140,10 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// An entry that would not load.
+    /// An entry that would not load, or whose namespace is that of another one in the file: neither would load then.
     pub fn put_server(&mut self, name: &str, entry: &Value) -> Result<bool, WriteError> {
         self.check_server(name, entry)?;
+        self.check_namespace(name, entry)?;
         let was_there = self
             .root()?
             .get("mcpServers")
@@ -238,6 +239,36 @@ impl Draft {
             .into());
         }
         self.text = after;
+        Ok(())
+    }
+
+    /// Refuses a second server of one namespace.
+    fn check_namespace(&self, name: &str, entry: &Value) -> Result<(), ConfigError> {
+        let text = serde_json::json!({ name: entry }).to_string();
+        let new = files::parse(&text, &self.path)?;
+        let root = self.root()?;
+        let there = root.get("mcpServers").map(Node::entries);
+        let is_used = |entry: &&files::Entry| !server::is_disabled(entry);
+        for new in new.entries().iter().filter(is_used) {
+            let namespace = server::namespace_of(new);
+            let others = there.unwrap_or_default().iter().filter(is_used);
+            let other = others
+                .filter(|other| other.name != name)
+                .find(|other| server::namespace_of(other) == namespace);
+            if let Some(other) = other {
+                return Err(ConfigError::new(
+                    other.place(&self.path),
+                    format!(
+                        "the new server {} would have the namespace {}, and {} has it",
+                        quoted(name),
+                        quoted(&namespace),
+                        quoted(&other.name)
+                    ),
+                    "a namespace of its own",
+                )
+                .with_hint("rename one, or give one another `mcpx.namespace`"));
+            }
+        }
         Ok(())
     }
 

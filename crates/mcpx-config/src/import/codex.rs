@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use toml::Table;
 
-use super::{Foreign, json_hosts, note_dropped, note_references};
-use crate::{ConfigError, Place};
+use super::{Foreign, json_hosts, note_dropped, rewrite};
+use crate::{ConfigError, Place, server::escaped};
 
 /// Reads the servers of a file.
 pub(super) fn read(
@@ -37,7 +37,6 @@ pub(super) fn read(
         .iter()
         .map(|(name, written)| {
             let mut notes = Vec::new();
-            note_references(&to_json(written).to_string(), &mut notes);
             let entry = match written.as_table() {
                 Some(written) => translated(written, project, &mut notes),
                 None => Err("it is no table".to_owned()),
@@ -77,7 +76,7 @@ fn translated(
         return Err("it has not exactly one of `command` and `url`".to_owned());
     }
     for (key, value) in written {
-        let json = to_json(value);
+        let json = literal(value);
         match (key.as_str(), value) {
             ("command" | "args" | "cwd" | "url", _) => {
                 ours.insert(key.clone(), json);
@@ -86,7 +85,7 @@ fn translated(
                 env.extend(
                     table
                         .iter()
-                        .map(|(name, value)| (name.clone(), to_json(value))),
+                        .map(|(name, value)| (name.clone(), literal(value))),
                 );
             }
             ("env_vars", toml::Value::Array(names)) => {
@@ -99,7 +98,7 @@ fn translated(
                 headers.extend(
                     table
                         .iter()
-                        .map(|(name, value)| (name.clone(), to_json(value))),
+                        .map(|(name, value)| (name.clone(), literal(value))),
                 );
             }
             ("env_http_headers", toml::Value::Table(table)) => {
@@ -116,15 +115,15 @@ fn translated(
                 );
             }
             ("bearer_token", toml::Value::String(token)) => {
+                let token = escaped(token);
                 ours.insert("auth".to_owned(), json!({"type": "bearer", "token": token}));
             }
-            ("oauth", toml::Value::Table(_)) => {
-                ours.entry("auth")
-                    .or_insert_with(|| json_hosts::oauth(&json));
+            ("oauth", toml::Value::Table(_)) if !ours.contains_key("auth") => {
+                ours.insert("auth".to_owned(), json_hosts::oauth(&json, notes));
             }
             ("enabled", toml::Value::Boolean(false)) => {
                 block.insert("disabled".to_owned(), json!(true));
-                notes.push("it is switched off there, and would be here".to_owned());
+                notes.push(json_hosts::SWITCHED_OFF.to_owned());
             }
             ("enabled_tools", toml::Value::Array(_)) => {
                 block.insert("tools".to_owned(), json);
@@ -132,9 +131,15 @@ fn translated(
             ("disabled_tools", toml::Value::Array(_)) => {
                 block.insert("excludeTools".to_owned(), json);
             }
-            ("startup_timeout_sec", _) => insert_seconds(&mut block, "startTimeout", value, 1.0),
-            ("startup_timeout_ms", _) => insert_seconds(&mut block, "startTimeout", value, 1000.0),
-            ("tool_timeout_sec", _) => insert_seconds(&mut block, "callTimeout", value, 1.0),
+            ("startup_timeout_sec", _) if is_time(value) => {
+                insert_seconds(&mut block, "startTimeout", value, 1.0);
+            }
+            ("startup_timeout_ms", _) if is_time(value) => {
+                insert_seconds(&mut block, "startTimeout", value, 1000.0);
+            }
+            ("tool_timeout_sec", _) if is_time(value) => {
+                insert_seconds(&mut block, "callTimeout", value, 1.0);
+            }
             ("enabled" | "required", toml::Value::Boolean(_)) => {}
             _ => notes.push(note_dropped(key)),
         }
@@ -159,23 +164,37 @@ fn forwarded(value: &toml::Value) -> Option<&str> {
         .or_else(|| value.get("name").and_then(toml::Value::as_str))
 }
 
-/// A time in seconds, or in parts of one, as the text of a duration.
-fn insert_seconds(block: &mut Map<String, Value>, key: &str, value: &toml::Value, parts: f64) {
+fn number(value: &toml::Value) -> Option<f64> {
     #[expect(
         clippy::cast_precision_loss,
         reason = "times that people write are small"
     )]
-    let number = value
+    value
         .as_float()
-        .or_else(|| value.as_integer().map(|whole| whole as f64));
+        .or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+fn is_time(value: &toml::Value) -> bool {
+    number(value).is_some_and(|number| std::time::Duration::try_from_secs_f64(number).is_ok())
+}
+
+/// A time in seconds, or in parts of one, as the text of a duration.
+fn insert_seconds(block: &mut Map<String, Value>, key: &str, value: &toml::Value, parts: f64) {
     if let Some(duration) =
-        number.and_then(|number| std::time::Duration::try_from_secs_f64(number / parts).ok())
+        number(value).and_then(|number| std::time::Duration::try_from_secs_f64(number / parts).ok())
     {
         block.insert(
             key.to_owned(),
             json!(crate::settings::duration_text(duration)),
         );
     }
+}
+
+/// A value whose `${…}` Codex leaves as it is, and we then too.
+fn literal(value: &toml::Value) -> Value {
+    let mut json = to_json(value);
+    rewrite(&mut json, &escaped);
+    json
 }
 
 fn to_json(value: &toml::Value) -> Value {

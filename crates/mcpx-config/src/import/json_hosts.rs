@@ -1,19 +1,29 @@
-//! The lists of hosts whose entries look like ours: Claude Code and Desktop, Cursor, VS Code, Windsurf.
+//! The lists of hosts whose entries look like ours: Claude Code and Desktop, Cursor, VS Code, Windsurf, Gemini, Zed, Cline,
+//! Copilot.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Foreign, Host, note_dropped, note_references};
-use crate::files::{Entry, Node};
+use super::{Foreign, Host, note_dropped, rewrite};
+use crate::{
+    Transport,
+    error::quoted,
+    files::{Entry, Node},
+    server::{escaped, unread},
+};
 
 /// Keys that only say how the host itself treats a server; nothing is lost without them.
-const OF_THE_HOST: &[&str] = &[
+const OF_THE_HOST: &[&str] = &["dev", "gallery", "version", "source"];
+
+/// Keys that are looked at by themselves.
+const READ: &[&str] = &[
+    "command",
+    "url",
+    "serverUrl",
+    "httpUrl",
     "type",
     "transport",
-    "dev",
-    "gallery",
-    "version",
     "disabled",
     "enabled",
     "description",
@@ -28,13 +38,26 @@ pub(super) fn read(list: Option<&Node>, host: Host, project: Option<&Path>) -> V
         .collect()
 }
 
+/// Switches off the servers whose names stand in a list of the host.
+pub(super) fn switch_off(servers: &mut [Foreign], names: Option<&Node>) {
+    let Some(Value::Array(names)) = names.map(Node::to_json) else {
+        return;
+    };
+    for server in servers {
+        let is_named = names.iter().any(|name| *name == server.name.as_str());
+        if let (true, Ok(entry)) = (is_named, &mut server.entry) {
+            entry["mcpx"]["disabled"] = json!(true);
+            server.notes.push(SWITCHED_OFF.to_owned());
+        }
+    }
+}
+
+/// What is said about a server that a host does not use.
+pub(super) const SWITCHED_OFF: &str = "it is switched off there, and would be here";
+
 fn server(entry: &Entry, host: Host, project: Option<&Path>) -> Foreign {
     let mut notes = Vec::new();
-    let written = entry.value.to_json();
-    if host == Host::ClaudeDesktop {
-        note_references(&written.to_string(), &mut notes);
-    }
-    let taken = match written {
+    let taken = match entry.value.without_nulls().to_json() {
         Value::Object(written) => translated(&written, host, project, &mut notes),
         _ => Err("it is no object".to_owned()),
     };
@@ -52,90 +75,205 @@ fn translated(
     project: Option<&Path>,
     notes: &mut Vec<String>,
 ) -> Result<Value, String> {
-    let mut ours = Map::new();
+    let mut ours = reached(written, host, notes)?;
+    let is_program = ours.contains_key("command");
     let mut block = Map::new();
-    let url = ["url", "serverUrl", "httpUrl"]
-        .iter()
-        .find_map(|key| written.get(*key))
-        .filter(|url| !url.is_null());
-    let command = written.get("command").filter(|command| !command.is_null());
-    match (command, url) {
-        (Some(command), None) => {
-            ours.insert("command".to_owned(), command.clone());
-            for key in ["args", "env", "cwd"] {
-                if let Some(value) = written.get(key).filter(|value| !value.is_null()) {
-                    ours.insert(key.to_owned(), value.clone());
-                }
-            }
-        }
-        (None, Some(url)) => {
-            if url
-                .as_str()
-                .is_some_and(|url| url.starts_with("unix:") || url.starts_with("pipe:"))
-            {
-                return Err(
-                    "it is reached over a local socket, which a `url` of ours cannot be".to_owned(),
-                );
-            }
-            ours.insert("url".to_owned(), url.clone());
-            let kind = written.get("transport").or_else(|| written.get("type"));
-            match kind.and_then(Value::as_str) {
-                Some("sse") => drop(ours.insert("transport".to_owned(), json!("sse"))),
-                Some("ws" | "websocket") => return Err("it speaks over a WebSocket".to_owned()),
-                _ => {}
-            }
-            if let Some(headers) = written.get("headers").filter(|headers| !headers.is_null()) {
-                ours.insert("headers".to_owned(), headers.clone());
-            }
-        }
-        (Some(_), Some(_)) => return Err("it has both a command and a URL".to_owned()),
-        (None, None) => return Err("it has neither a command nor a URL".to_owned()),
-    }
-    let is_off = written.get("disabled") == Some(&Value::Bool(true))
-        || written.get("enabled") == Some(&Value::Bool(false));
-    if is_off {
+    let is = |key: &str, value: bool| written.get(key) == Some(&Value::Bool(value));
+    if is("disabled", true) || is("enabled", false) {
         block.insert("disabled".to_owned(), json!(true));
-        notes.push("it is switched off there, and would be here".to_owned());
+        notes.push(SWITCHED_OFF.to_owned());
     }
-    if let Some(description) = written.get("description").filter(|text| text.is_string()) {
-        block.insert("description".to_owned(), description.clone());
+    for key in ["disabled", "enabled"] {
+        if written.get(key).is_some_and(|value| !value.is_boolean()) {
+            notes.push(note_dropped(key));
+        }
+    }
+    match written.get("description") {
+        Some(description) if description.is_string() => {
+            block.insert("description".to_owned(), description.clone());
+        }
+        Some(_) => notes.push(note_dropped("description")),
+        None => {}
     }
     for (key, value) in written {
-        if ours.contains_key(key) || matches!(key.as_str(), "url" | "serverUrl" | "httpUrl") {
-            continue;
-        }
-        match key.as_str() {
-            "disabledTools" if value.is_array() => {
+        match (key.as_str(), value) {
+            (key, _) if READ.contains(&key) || OF_THE_HOST.contains(&key) => {}
+            ("args" | "cwd", _) if is_program => drop(ours.insert(key.clone(), value.clone())),
+            ("env", Value::Object(env)) if is_program => {
+                drop(ours.insert(key.clone(), without_nulls("env", env, notes)));
+            }
+            ("headers", Value::Object(headers)) if !is_program => {
+                drop(ours.insert(key.clone(), without_nulls("headers", headers, notes)));
+            }
+            ("env", _) if is_program => drop(ours.insert(key.clone(), value.clone())),
+            ("headers", _) if !is_program => drop(ours.insert(key.clone(), value.clone())),
+            ("disabledTools" | "excludeTools", Value::Array(_)) => {
                 block.insert("excludeTools".to_owned(), value.clone());
             }
-            "oauth" | "auth" if value.is_object() => {
-                ours.insert("auth".to_owned(), oauth(value));
-            }
-            "envFile" => notes.push(
-                "`envFile` is not read: put its variables into `env`, or into the daemon's environment".to_owned(),
-            ),
-            "headersHelper" => notes.push(
-                "`headersHelper` is not run: put the headers into `headers`, with variables".to_owned(),
-            ),
-            "timeout" if host == Host::ClaudeCode => {
-                if let Some(ms) = value.as_u64() {
-                    block.insert("callTimeout".to_owned(), json!(format!("{ms}ms")));
+            // `*` is all of them.
+            ("includeTools" | "tools", Value::Array(tools)) => {
+                if *tools != [json!("*")] {
+                    block.insert("tools".to_owned(), value.clone());
                 }
             }
-            key if OF_THE_HOST.contains(&key) || value.is_null() => {}
-            key => notes.push(note_dropped(key)),
+            ("oauth" | "auth", Value::Object(_)) if !is_program => {
+                ours.insert("auth".to_owned(), oauth(value, notes));
+            }
+            ("envFile", _) => notes.push(
+                "`envFile` is not read: put its variables into `env`, or into the daemon's environment".to_owned(),
+            ),
+            ("headersHelper", _) => notes.push(
+                "`headersHelper` is not run: put the headers into `headers`, with variables".to_owned(),
+            ),
+            ("timeout", _) => match timeout(value, host) {
+                Some(text) => drop(block.insert("callTimeout".to_owned(), json!(text))),
+                None => notes.push(note_dropped(key)),
+            },
+            (key, _) => notes.push(note_dropped(key)),
         }
     }
     if !block.is_empty() {
         ours.insert("mcpx".to_owned(), Value::Object(block));
     }
     let mut ours = Value::Object(ours);
+    match host {
+        // They know no references.
+        Host::ClaudeDesktop | Host::Zed => rewrite_launch(&mut ours, &escaped),
+        Host::Gemini => rewrite_launch(&mut ours, &with_braces),
+        _ => {}
+    }
     settle(&mut ours, project, notes);
     Ok(ours)
 }
 
+/// How it is reached: a program or a URL, and nothing else yet.
+fn reached(
+    written: &Map<String, Value>,
+    host: Host,
+    notes: &mut Vec<String>,
+) -> Result<Map<String, Value>, String> {
+    let mut ours = Map::new();
+    let url = ["url", "serverUrl", "httpUrl"]
+        .iter()
+        .find_map(|key| Some((*key, written.get(*key)?)));
+    let kind = written.get("transport").or_else(|| written.get("type"));
+    let word = kind.and_then(Value::as_str);
+    match (written.get("command"), url) {
+        // An older Zed has the program with its arguments in it.
+        (Some(Value::Object(program)), None) if host == Host::Zed => {
+            for (theirs, key) in [("path", "command"), ("args", "args"), ("env", "env")] {
+                if let Some(value) = program.get(theirs).filter(|value| !value.is_null()) {
+                    ours.insert(key.to_owned(), value.clone());
+                }
+            }
+        }
+        (Some(command), None) => {
+            ours.insert("command".to_owned(), command.clone());
+            if !matches!(word, None | Some("stdio" | "local")) || kind.is_some() && word.is_none() {
+                notes.push(note_dropped("type"));
+            }
+        }
+        (None, Some((key, url))) => {
+            let address = url.as_str().unwrap_or_default();
+            if address.starts_with("unix:") || address.starts_with("pipe:") {
+                return Err(
+                    "it is reached over a local socket, which a `url` of ours cannot be".to_owned(),
+                );
+            }
+            ours.insert("url".to_owned(), url.clone());
+            // These two mean the older transport when they say nothing.
+            let is_older = matches!(host, Host::Gemini | Host::Cline) && key == "url";
+            let transport = match (word, kind) {
+                (Some(word), _) => Transport::from_word(word)
+                    .ok_or_else(|| format!("it is of the kind {}", quoted(word)))?,
+                (None, Some(_)) => return Err("its `type` is no text".to_owned()),
+                (None, None) if is_older => Transport::Sse,
+                (None, None) => Transport::Http,
+            };
+            if transport == Transport::Sse {
+                ours.insert("transport".to_owned(), json!("sse"));
+            }
+        }
+        (Some(_), Some(_)) => return Err("it has both a command and a URL".to_owned()),
+        (None, None) if host == Host::Zed => {
+            return Err("an extension of Zed starts it; write its command by hand".to_owned());
+        }
+        (None, None) => return Err("it has neither a command nor a URL".to_owned()),
+    }
+    Ok(ours)
+}
+
+/// The members of a block that are something. What is `null` takes a variable away there, which we cannot.
+fn without_nulls(block: &str, members: &Map<String, Value>, notes: &mut Vec<String>) -> Value {
+    let mut kept = members.clone();
+    kept.retain(|name, value| {
+        if value.is_null() {
+            notes.push(note_dropped(&format!("{block}.{name}")));
+        }
+        !value.is_null()
+    });
+    Value::Object(kept)
+}
+
+/// How long a call may take, where the host says so: seconds in one, milliseconds in others.
+fn timeout(value: &Value, host: Host) -> Option<String> {
+    let number = value.as_u64()?;
+    match host {
+        Host::ClaudeCode | Host::Gemini | Host::Copilot => Some(format!("{number}ms")),
+        Host::Cline => Some(format!("{number}s")),
+        _ => None,
+    }
+}
+
+/// Writes the texts anew that are expanded here.
+fn rewrite_launch(entry: &mut Value, how: &dyn Fn(&str) -> String) {
+    let Some(members) = entry.as_object_mut() else {
+        return;
+    };
+    for (key, value) in members {
+        if key != "mcpx" {
+            rewrite(value, how);
+        }
+    }
+}
+
+/// `$NAME` as `${NAME}`.
+fn with_braces(text: &str) -> String {
+    let mut ours = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at + 1);
+        ours.push_str(before);
+        let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = from.find(|c| !is_in_name(c)).unwrap_or(from.len());
+        let (name, after) = from.split_at(end);
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            ours.push_str(name);
+        } else {
+            ours.push_str(&format!("{{{name}}}"));
+        }
+        rest = after;
+    }
+    ours.push_str(rest);
+    ours
+}
+
 /// What a client is called when it signs in: `clientId`, or Cursor's `CLIENT_ID`.
-pub(super) fn oauth(written: &Value) -> Value {
+pub(super) fn oauth(written: &Value, notes: &mut Vec<String>) -> Value {
+    let taken = [
+        "clientId",
+        "CLIENT_ID",
+        "client_id",
+        "clientSecret",
+        "CLIENT_SECRET",
+        "client_secret",
+        "scopes",
+        "scope",
+        "enabled",
+    ];
+    let others = written.as_object().into_iter().flat_map(Map::keys);
+    let others = others.filter(|key| !taken.contains(&key.as_str()));
+    notes.extend(others.map(|key| note_dropped(&format!("oauth.{key}"))));
     let mut auth = Map::from_iter([("type".to_owned(), json!("oauth"))]);
     for (theirs, ours) in [
         ("clientId", "clientId"),
@@ -143,6 +281,7 @@ pub(super) fn oauth(written: &Value) -> Value {
         ("client_id", "clientId"),
         ("clientSecret", "clientSecret"),
         ("CLIENT_SECRET", "clientSecret"),
+        ("client_secret", "clientSecret"),
     ] {
         if let Some(value) = written.get(theirs).filter(|value| value.is_string()) {
             auth.insert(ours.to_owned(), value.clone());
@@ -166,7 +305,11 @@ pub(super) fn oauth(written: &Value) -> Value {
 pub(super) fn settle(entry: &mut Value, project: Option<&Path>, notes: &mut Vec<String>) {
     if let Some(project) = project {
         let folder = project.to_string_lossy().into_owned();
-        replace(entry, "${workspaceFolder}", &folder);
+        let name = project.file_name().unwrap_or_default().to_string_lossy();
+        rewrite(entry, &|text| {
+            text.replace("${workspaceFolder}", &folder)
+                .replace("${workspaceFolderBasename}", &name)
+        });
         let is_program = entry.get("command").is_some();
         if let (true, Some(members)) = (is_program, entry.as_object_mut()) {
             let cwd = match members.get("cwd").and_then(Value::as_str) {
@@ -181,6 +324,12 @@ pub(super) fn settle(entry: &mut Value, project: Option<&Path>, notes: &mut Vec<
             }
         }
     }
+    if project.is_none() && entry.to_string().contains("${workspaceFolder") {
+        notes.push(
+            "`${workspaceFolder}` is the project there, and here the folder of the file that it is written into".to_owned(),
+        );
+    }
+    note_unread(entry, notes);
     let text = entry.to_string();
     let mut rest = text.as_str();
     let mut seen = Vec::new();
@@ -194,7 +343,7 @@ pub(super) fn settle(entry: &mut Value, project: Option<&Path>, notes: &mut Vec<
             seen.push(name);
             notes.push(format!(
                 "nobody is asked for the input {}: set the variable `{}`",
-                crate::error::quoted(name),
+                quoted(name),
                 crate::server::input_variable(name)
             ));
         }
@@ -205,20 +354,20 @@ fn is_relative(path: &str) -> bool {
     !Path::new(path).is_absolute() && !path.starts_with('~') && !path.starts_with("${")
 }
 
-/// Replaces a text in every text of a value.
-pub(super) fn replace(value: &mut Value, from: &str, to: &str) {
-    match value {
-        Value::String(text) if text.contains(from) => *text = text.replace(from, to),
-        Value::Array(elements) => {
-            for element in elements {
-                replace(element, from, to);
-            }
+/// Says what looks like a reference and is known to the host alone.
+fn note_unread(entry: &Value, notes: &mut Vec<String>) {
+    let mut values = vec![entry];
+    while let Some(value) = values.pop() {
+        match value {
+            Value::String(text) => notes.extend(unread(text).into_iter().map(|reference| {
+                format!(
+                    "{} is known there alone, and stays as it is",
+                    quoted(reference)
+                )
+            })),
+            Value::Array(elements) => values.extend(elements),
+            Value::Object(members) => values.extend(members.values()),
+            _ => {}
         }
-        Value::Object(members) => {
-            for member in members.values_mut() {
-                replace(member, from, to);
-            }
-        }
-        _ => {}
     }
 }

@@ -4,8 +4,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Foreign, json_hosts, note_dropped, note_references};
-use crate::files::{Entry, Kind, Node};
+use super::{Foreign, json_hosts, note_dropped};
+use crate::{
+    files::{Entry, Kind, Node},
+    server::escaped,
+};
 
 /// Reads the servers of a file.
 pub(super) fn read(root: &Node, project: Option<&Path>) -> Vec<Foreign> {
@@ -31,7 +34,6 @@ pub(super) fn read(root: &Node, project: Option<&Path>) -> Vec<Foreign> {
 fn server(entry: &Entry, project: Option<&Path>) -> Foreign {
     let mut notes = Vec::new();
     let written = entry.value.to_json();
-    note_references(&written.to_string(), &mut notes);
     let taken = match written {
         Value::Object(written) => translated(&written, project, &mut notes),
         _ => Err("it is no object".to_owned()),
@@ -79,8 +81,12 @@ fn translated(
             if let Some(headers) = written.get("headers") {
                 ours.insert("headers".to_owned(), headers.clone());
             }
-            if let Some(oauth) = written.get("oauth").filter(|oauth| oauth.is_object()) {
-                ours.insert("auth".to_owned(), json_hosts::oauth(oauth));
+            match written.get("oauth") {
+                Some(oauth) if oauth.is_object() => {
+                    ours.insert("auth".to_owned(), json_hosts::oauth(oauth, notes));
+                }
+                None | Some(Value::Bool(false) | Value::Null) => {}
+                Some(_) => notes.push(note_dropped("oauth")),
             }
         }
         _ => return Err("its `type` is neither `local` nor `remote`".to_owned()),
@@ -89,24 +95,26 @@ fn translated(
         || written.get("disabled") == Some(&Value::Bool(true));
     if is_off {
         block.insert("disabled".to_owned(), json!(true));
-        notes.push("it is switched off there, and would be here".to_owned());
+        notes.push(json_hosts::SWITCHED_OFF.to_owned());
     }
-    if let Some(ms) = written.get("timeout").and_then(Value::as_u64) {
-        block.insert("startTimeout".to_owned(), json!(format!("{ms}ms")));
+    match written.get("timeout") {
+        None | Some(Value::Null) => {}
+        Some(timeout) => match timeout.as_u64() {
+            Some(ms) => drop(block.insert("startTimeout".to_owned(), json!(format!("{ms}ms")))),
+            None => notes.push(note_dropped("timeout")),
+        },
     }
-    let known = [
-        "type",
-        "command",
-        "environment",
-        "cwd",
-        "url",
-        "headers",
-        "oauth",
-        "enabled",
-        "disabled",
-        "timeout",
-    ];
-    for key in written.keys().filter(|key| !known.contains(&key.as_str())) {
+    let is_local = ours.contains_key("command");
+    let known = ["type", "enabled", "disabled", "timeout"];
+    let known_of_kind: &[&str] = if is_local {
+        &["command", "environment", "cwd"]
+    } else {
+        &["url", "headers", "oauth"]
+    };
+    for key in written
+        .keys()
+        .filter(|key| !known.contains(&key.as_str()) && !known_of_kind.contains(&key.as_str()))
+    {
         notes.push(note_dropped(key));
     }
     if !block.is_empty() {
@@ -125,7 +133,9 @@ fn references(value: &mut Value) -> Result<(), String> {
             if text.contains("{file:") {
                 return Err("it puts in a file by `{file:…}`; use a variable".to_owned());
             }
-            let mut rest = text.as_str();
+            // It knows no `${…}`.
+            let text_there = escaped(text);
+            let mut rest = text_there.as_str();
             let mut ours = String::new();
             while let Some(at) = rest.find("{env:") {
                 let (before, from) = rest.split_at(at);

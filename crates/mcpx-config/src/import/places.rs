@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use super::Host;
 use crate::Surroundings;
 
+/// The list of Cline in the folder of the editor that it is an extension of.
+const OF_CLINE: &str = "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json";
+
 /// A file that may be there.
 pub(super) struct Place {
     pub(super) file: PathBuf,
@@ -16,9 +19,11 @@ pub(super) struct Place {
 pub(super) fn of(surroundings: &Surroundings, host: Host) -> Vec<Place> {
     let in_project: &[&str] = match host {
         Host::ClaudeCode => &[".mcp.json"],
-        Host::ClaudeDesktop | Host::Windsurf => &[],
+        Host::ClaudeDesktop | Host::Windsurf | Host::Cline | Host::Copilot => &[],
         Host::Cursor => &[".cursor/mcp.json"],
-        Host::VsCode => &[".vscode/mcp.json"],
+        Host::VsCode => &[".vscode/mcp.json", ".vscode/settings.json"],
+        Host::Gemini => &[".gemini/settings.json"],
+        Host::Zed => &[".zed/settings.json"],
         Host::Codex => &[".codex/config.toml"],
         Host::OpenCode => &[
             "opencode.json",
@@ -77,7 +82,14 @@ fn users(surroundings: &Surroundings, host: Host) -> Vec<PathBuf> {
         ),
         Host::ClaudeDesktop => of_application(surroundings, "Claude", "claude_desktop_config.json"),
         Host::Cursor => home(".cursor/mcp.json"),
-        Host::VsCode => of_application(surroundings, "Code", "User/mcp.json"),
+        Host::VsCode => ["Code", "Code - Insiders", "VSCodium"]
+            .into_iter()
+            .flat_map(|application| {
+                ["User/mcp.json", "User/settings.json"]
+                    .map(|file| of_application(surroundings, application, file))
+            })
+            .flatten()
+            .collect(),
         Host::Codex => or_home(variable("CODEX_HOME"), "config.toml", ".codex/config.toml"),
         Host::OpenCode => {
             let folder = variable("XDG_CONFIG_HOME")
@@ -91,6 +103,21 @@ fn users(surroundings: &Surroundings, host: Host) -> Vec<PathBuf> {
                 .collect()
         }
         Host::Windsurf => home(".codeium/windsurf/mcp_config.json"),
+        Host::Gemini => home(".gemini/settings.json"),
+        Host::Zed => of_application(surroundings, "zed", "settings.json"),
+        Host::Cline => {
+            let mut files: Vec<PathBuf> = variable("CLINE_MCP_SETTINGS_PATH").into_iter().collect();
+            files.extend(home(".cline/data/settings/cline_mcp_settings.json"));
+            for application in ["Code", "Code - Insiders", "VSCodium", "Cursor"] {
+                files.extend(of_application(surroundings, application, OF_CLINE));
+            }
+            files
+        }
+        Host::Copilot => or_home(
+            variable("COPILOT_HOME"),
+            "mcp-config.json",
+            ".copilot/mcp-config.json",
+        ),
     }
 }
 

@@ -3,6 +3,8 @@
     reason = "the files are those of a temporary folder"
 )]
 
+mod formats;
+
 use std::fs;
 
 use serde_json::json;
@@ -106,11 +108,9 @@ fn claude_desktop_is_found_in_the_folder_of_the_application() {
         "home/.config/Claude/claude_desktop_config.json",
         r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "${x}"]}}, "globalShortcut": ""}"#,
     );
-    assert_eq!(entry, json!({"command": "npx", "args": ["-y", "${x}"]}));
-    assert_eq!(
-        notes,
-        ["`${…}` stays as it is there, and is a variable here"]
-    );
+    // It knows no references.
+    assert_eq!(entry, json!({"command": "npx", "args": ["-y", "$${x}"]}));
+    assert_eq!(notes, Vec::<String>::new());
 }
 
 #[test]

@@ -67,6 +67,18 @@ pub(crate) fn is_disabled(entry: &Entry) -> bool {
         )
 }
 
+/// The namespace that an entry says, or that its name makes.
+pub(crate) fn namespace_of(entry: &Entry) -> String {
+    let said = entry
+        .value
+        .get("mcpx")
+        .and_then(|block| block.get("namespace"));
+    match said.map(|said| &said.kind) {
+        Some(Kind::Text(namespace)) => namespace.clone(),
+        _ => mcpx_catalog::names::namespace(&entry.name),
+    }
+}
+
 /// Reads an entry. With `is_trusted` false its variables stay as they are written, and the server cannot be used.
 ///
 /// # Errors
@@ -184,9 +196,7 @@ pub(crate) fn read(
 
     let mut server = Server {
         name: entry.name.clone(),
-        namespace: block
-            .namespace
-            .unwrap_or_else(|| mcpx_catalog::names::namespace(&entry.name)),
+        namespace: namespace_of(entry),
         origin: Origin {
             file: found.path.clone(),
             line: entry.line,

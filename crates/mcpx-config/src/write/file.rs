@@ -38,6 +38,11 @@ pub(super) fn save(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<S
     let mode = fs::metadata(&target)
         .ok()
         .map(|metadata| metadata.permissions());
+    // Another file would take its place although this one may not be written.
+    if mode.as_ref().is_some_and(fs::Permissions::readonly) {
+        let kind = io::ErrorKind::PermissionDenied;
+        return Err(io_error(io::Error::new(kind, "it is read-only")));
+    }
     let changed = || WriteError::Changed {
         path: target.clone(),
     };

@@ -157,7 +157,9 @@ fn a_key_that_does_nothing_for_this_kind_of_server_is_named() {
         ["headers", "timeout", "type"]
     );
     assert_eq!(
-        named(json!({"command": "x", "type": "stdio", "transport": "stdio", "disabled": false, "enabled": true})),
+        named(
+            json!({"command": "x", "type": "stdio", "transport": "stdio", "disabled": false, "enabled": true})
+        ),
         Vec::<String>::new()
     );
     assert_eq!(
@@ -202,9 +204,7 @@ fn a_secret_one_level_too_high_is_not_quoted() {
 
 #[test]
 fn a_path_to_a_program_begins_where_it_runs() {
-    let command = |entry: serde_json::Value| match read_with(&entry, &[("A", "sub")])
-        .unwrap()
-        .reach
+    let command = |entry: serde_json::Value| match read_with(&entry, &[("A", "sub")]).unwrap().reach
     {
         Reach::Stdio { command, .. } => command,
         other => panic!("{other:?}"),

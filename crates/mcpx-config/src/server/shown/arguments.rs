@@ -52,7 +52,8 @@ pub(crate) fn secrets_in_args(args: &[String]) -> Vec<String> {
         let at = secret_at(arg, std::mem::take(&mut is_after_secret));
         is_after_secret = announces_secret(arg);
         if let Some(at) = at {
-            let is_around = |c: char| matches!(c, '"' | '\'' | '{' | '}' | ',') || c.is_whitespace();
+            let is_around =
+                |c: char| matches!(c, '"' | '\'' | '{' | '}' | ',') || c.is_whitespace();
             let text = arg[at..].trim_matches(is_around);
             let bare = text.split_once(' ').map(|(_scheme, bare)| bare.to_owned());
             found.push(text.to_owned());
@@ -70,14 +71,14 @@ pub(crate) fn secrets_in_url(text: &str) -> Vec<String> {
     let url = Taken::apart(text);
     let mut found: Vec<String> = Vec::new();
     if let Some(user) = url.user {
-        found.push(user.split_once(':').map_or(user, |(_name, word)| word).to_owned());
+        found.push(
+            user.split_once(':')
+                .map_or(user, |(_name, word)| word)
+                .to_owned(),
+        );
     }
     let parts = url.path.split('/');
-    found.extend(
-        parts
-            .filter(|part| is_token_like(part))
-            .map(str::to_owned),
-    );
+    found.extend(parts.filter(|part| is_token_like(part)).map(str::to_owned));
     for pair in url.query.split(['?', '&', '#']) {
         if let Some((name, value)) = pair.split_once('=')
             && (is_secret_name(name) || is_token_like(value))
@@ -103,9 +104,9 @@ fn secret_at(text: &str, is_announced: bool) -> Option<usize> {
     // The first is the one with the most behind it.
     let mut ends = separators.filter_map(|(at, separator)| {
         let before = text[..at].trim_end_matches(['"', '\'']);
-        let start = before
-            .rfind(|c: char| !is_in_name(c))
-            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let start = before.rfind(|c: char| !is_in_name(c)).map_or(0, |at| {
+            at + before[at..].chars().next().map_or(1, char::len_utf8)
+        });
         let after = &text[at + separator.len()..];
         let is_scheme = after.starts_with("//");
         (!is_scheme && is_secret_name(&before[start..]))
@@ -158,7 +159,10 @@ fn is_token_like(part: &str) -> bool {
             && run.contains(|c: char| c.is_ascii_digit())
             && run.contains(|c: char| c.is_ascii_alphabetic())
     };
-    is_uuid || part.split(|c: char| !c.is_ascii_alphanumeric()).any(is_mixed)
+    is_uuid
+        || part
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(is_mixed)
 }
 
 /// The parts of a URL, or of an argument with one in it; together they are the text.
