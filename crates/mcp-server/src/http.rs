@@ -16,6 +16,7 @@ mod sessions;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -52,7 +53,7 @@ pub struct HttpConfig {
     pub stream_after: Duration,
     /// What a legacy client is told to wait before it comes back, in milliseconds.
     pub retry_ms: u64,
-    /// Legacy sessions at the same time.
+    /// Legacy sessions at the same time. One more takes the place of the one that has been idle for longest.
     pub sessions: usize,
     /// How long a session may be idle.
     pub session_idle: Duration,
@@ -123,6 +124,8 @@ struct Inner {
     server: Server,
     config: HttpConfig,
     sessions: Sessions,
+    /// Whether a task looks for idle ones.
+    sweeping: AtomicBool,
     bodies: Semaphore,
 }
 
@@ -138,6 +141,7 @@ impl Http {
     pub fn new(server: Server, config: HttpConfig) -> Self {
         Self(Arc::new(Inner {
             sessions: Sessions::new(config.sessions, config.session_idle),
+            sweeping: AtomicBool::new(false),
             bodies: Semaphore::new(config.bodies),
             server,
             config,

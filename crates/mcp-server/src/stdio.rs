@@ -6,10 +6,13 @@
 mod own;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::join_all;
 use mcp_wire::lines::{Line, Lines, TooLong};
-use mcp_wire::{Era, Frame, FrameError, Raw, Request, Response, Revision, RpcError, error};
+use mcp_wire::{
+    Era, Frame, FrameError, Notification, Raw, Request, Response, Revision, RpcError, error,
+};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
@@ -44,7 +47,27 @@ pub enum StdioError {
 ///
 /// # Errors
 /// When a pipe breaks, or the client does not read for [`crate::Limits::write`].
-pub async fn serve<R, W>(server: &Server, mut input: R, output: W) -> Result<(), StdioError>
+pub async fn serve<R, W>(server: &Server, input: R, output: W) -> Result<(), StdioError>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let never = std::future::pending();
+    serve_until(server, input, output, never, |_| None).await
+}
+
+/// The same, and no message is read any more when `over` is done. When the server ends it, by `over` or because it is shut
+/// down, `farewell` is told how many messages were taken, by their lines, and what it says goes out at once.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_until<R, W>(
+    server: &Server,
+    mut input: R,
+    output: W,
+    over: impl Future<Output = ()> + Send,
+    farewell: impl FnOnce(u64) -> Option<Notification> + Send,
+) -> Result<(), StdioError>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -57,17 +80,22 @@ where
         connection: server.connect(None),
         out,
         running: TaskTracker::new(),
+        taken: Arc::default(),
     };
     let notes = tokio::spawn(pipe.clone().tell_what_changed());
-    let read = tokio::select! {
-        read = pipe.read(&mut input) => read,
-        () = server.closing.cancelled() => Ok(()),
+    let (read, is_ours) = tokio::select! {
+        read = pipe.read(&mut input) => (read, false),
+        () = server.closing.cancelled() => (Ok(()), true),
+        () = over => (Ok(()), true),
         ended = &mut writer => {
             notes.abort();
             server.disconnect(&pipe.connection).await;
             return ended.unwrap_or(Ok(()));
         }
     };
+    if is_ours && let Some(farewell) = farewell(pipe.taken.load(Ordering::Relaxed)) {
+        pipe.send_raw(Frame::from(farewell).to_raw()).await;
+    }
     pipe.end().await;
     notes.abort();
     let connection = Arc::clone(&pipe.connection);
@@ -111,6 +139,8 @@ struct Pipe {
     out: mpsc::Sender<Raw>,
     /// The requests of this client.
     running: TaskTracker,
+    /// How many lines were looked at.
+    taken: Arc<AtomicU64>,
 }
 
 impl Pipe {
@@ -125,6 +155,7 @@ impl Pipe {
                 _ => lines.finish(),
             }
             while let Some(line) = lines.next() {
+                self.taken.fetch_add(1, Ordering::Relaxed);
                 match line {
                     Line::Whole(line) => self.take(&line).await,
                     Line::TooLong(line) => self.refuse_long(&line).await,

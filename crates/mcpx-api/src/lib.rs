@@ -11,6 +11,7 @@ pub mod openapi;
 pub mod operation;
 pub mod operations;
 pub mod params;
+pub mod pipe;
 pub mod reference;
 pub mod reply;
 

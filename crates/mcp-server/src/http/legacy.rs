@@ -1,6 +1,7 @@
 //! The legacy era over HTTP: sessions, and what is posted to them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -87,13 +88,6 @@ impl Http {
         principal: Option<String>,
         takes: Takes,
     ) -> Response<ResponseBody> {
-        let (has_room, spare) = self.0.sessions.make_room();
-        if let Some(session) = spare {
-            self.leave(session);
-        }
-        if !has_room {
-            return full();
-        }
         let connection = self.0.server.connect(principal.clone());
         let caller = Caller {
             principal,
@@ -112,9 +106,13 @@ impl Http {
             Frame::from(mcp_wire::Response::new(request.id, outcome.map(Raw::from))).to_raw();
         let mut response = message(status, &answer, takes);
         if is_ok {
-            let Some(session) = self.0.sessions.begin(connection) else {
+            let Some((session, spare)) = self.0.sessions.begin(connection) else {
                 return full();
             };
+            if let Some(spare) = spare {
+                self.leave(spare);
+            }
+            self.sweep_by_itself();
             if let Ok(id) = HeaderValue::from_str(&session.id) {
                 response
                     .headers_mut()
@@ -238,6 +236,35 @@ impl Http {
         }
     }
 
+    /// Sessions end for idleness also when nobody asks anything any more.
+    fn sweep_by_itself(&self) {
+        if self.0.sweeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (http, closing) = (Arc::downgrade(&self.0), self.0.server.closing.clone());
+        let pause = self.0.sessions.pause();
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = closing.cancelled() => return,
+                }
+                let Some(http) = http.upgrade().map(Self) else {
+                    return;
+                };
+                http.sweep();
+                if http.sessions() == 0 {
+                    http.0.sweeping.store(false, Ordering::Release);
+                    // One may have begun just now.
+                    if http.sessions() > 0 {
+                        http.sweep_by_itself();
+                    }
+                    return;
+                }
+            }
+        });
+    }
+
     /// Ends what belongs to a session that was taken out.
     fn leave(&self, session: Arc<Session>) {
         let server = self.0.server.clone();
@@ -266,7 +293,7 @@ fn message(status: StatusCode, message: &Raw, takes: Takes) -> Response<Response
 fn full() -> Response<ResponseBody> {
     let mut response = plain(
         StatusCode::SERVICE_UNAVAILABLE,
-        "too many sessions; end one with DELETE, or try again later",
+        "all sessions that there may be are in use; end one with DELETE, or try again later",
     );
     response
         .headers_mut()

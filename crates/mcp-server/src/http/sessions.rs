@@ -18,9 +18,6 @@ const MAX_ENDED: usize = 32;
 /// How many bytes they may hold.
 const MAX_ENDED_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a session has to be idle before it makes room for another, when there is none.
-const SPARE: Duration = Duration::from_secs(30);
-
 /// One session.
 pub(super) struct Session {
     pub(super) id: String,
@@ -135,28 +132,13 @@ impl Sessions {
         self.all().len()
     }
 
-    /// Whether there is no room for another, after a session that nobody seems to need any more was taken out: the one
-    /// that has been idle for longest, and for a while. Its client finds out by a 404 and begins another one.
-    pub(super) fn make_room(&self) -> (bool, Option<Arc<Session>>) {
-        let now = Instant::now();
-        let mut sessions = self.all();
-        if sessions.len() < self.most {
-            return (true, None);
-        }
-        let longest_idle = sessions
-            .values()
-            .filter_map(|session| Some((session.idle_since()?, session)))
-            .filter(|(since, _)| now.duration_since(*since) >= SPARE)
-            .min_by_key(|(since, _)| *since)
-            .map(|(_, session)| Arc::clone(session));
-        if let Some(session) = &longest_idle {
-            sessions.remove(&session.id);
-        }
-        (longest_idle.is_some(), longest_idle)
-    }
-
-    /// Keeps a session for a connection that had its handshake. `None` when there is no room, or no randomness.
-    pub(super) fn begin(&self, connection: Arc<Connection>) -> Option<Arc<Session>> {
+    /// Keeps a session for a connection that had its handshake. When there is no room, the session that has been idle for
+    /// longest gives its place, and is returned too: its client finds out by a 404 and begins another one. `None` when all
+    /// are in use, or there is no randomness.
+    pub(super) fn begin(
+        &self,
+        connection: Arc<Connection>,
+    ) -> Option<(Arc<Session>, Option<Arc<Session>>)> {
         let mut bytes = [0; 24];
         self.random.fill(&mut bytes).ok()?;
         let session = Arc::new(Session {
@@ -170,11 +152,22 @@ impl Sessions {
             last_seen: Mutex::new(Instant::now()),
         });
         let mut sessions = self.all();
+        let mut spare = None;
         if sessions.len() >= self.most {
-            return None;
+            let idle = sessions
+                .values()
+                .filter_map(|session| Some((session.idle_since()?, &session.id)));
+            let (_, longest) = idle.min_by_key(|(since, _)| *since)?;
+            let longest = longest.clone();
+            spare = sessions.remove(&longest);
         }
         sessions.insert(session.id.clone(), Arc::clone(&session));
-        Some(session)
+        Some((session, spare))
+    }
+
+    /// How often it is worth looking for those that were idle for too long.
+    pub(super) fn pause(&self) -> Duration {
+        (self.idle / 4).clamp(Duration::from_millis(10), Duration::from_secs(10))
     }
 
     /// The session of this id, when it is this principal's.
@@ -196,8 +189,7 @@ impl Sessions {
         let now = Instant::now();
         {
             let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            let pause = (self.idle / 4).min(Duration::from_secs(10));
-            if now.duration_since(*swept) < pause {
+            if now.duration_since(*swept) < self.pause() {
                 return Vec::new();
             }
             *swept = now;
@@ -227,29 +219,37 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_that_nobody_uses_makes_room_for_another_and_one_in_use_does_not() {
-        let sessions = Sessions::new(2, Duration::from_secs(3_600));
+    async fn the_session_that_is_idle_for_longest_gives_its_place_and_one_in_use_does_not() {
+        let sessions = Sessions::new(3, Duration::from_secs(3_600));
         let begin = || {
             let connection = Connection::new(1, None, CancellationToken::new());
             sessions.begin(Arc::new(connection))
         };
-        let (first, second) = (begin().unwrap(), begin().unwrap());
-        assert!(begin().is_none());
-        // Both were begun just now.
-        assert!(!sessions.make_room().0);
-        tokio::time::advance(SPARE).await;
-        let open = first.open();
-        let (has_room, spare) = sessions.make_room();
-        assert!(has_room);
-        assert_eq!(spare.unwrap().id, second.id);
-        assert!(sessions.get(&second.id, None).is_none());
-        begin().unwrap();
-        assert!(
-            !sessions.make_room().0,
-            "one is open, and one was begun just now"
+        let mut begun = Vec::new();
+        for _ in 0..3 {
+            let (session, spare) = begin().unwrap();
+            assert!(spare.is_none());
+            begun.push(session);
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        // The first one reads a stream, the second one runs a request, the third one does nothing.
+        let open = begun[0].open();
+        let running = begun[1].connection.begin(&mcp_wire::Id::Number(1)).unwrap();
+        let (fourth, spare) = begin().unwrap();
+        assert_eq!(spare.unwrap().id, begun[2].id);
+        assert!(sessions.get(&begun[2].id, None).is_none());
+        let fourth_is_open = fourth.open();
+        assert!(begin().is_none(), "all are in use");
+        assert_eq!(sessions.len(), 3);
+        drop((open, running, fourth_is_open));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        sessions.get(&begun[1].id, None).unwrap();
+        sessions.get(&fourth.id, None).unwrap();
+        let (_, spare) = begin().unwrap();
+        assert_eq!(
+            spare.unwrap().id,
+            begun[0].id,
+            "it was seen before the others"
         );
-        drop(open);
-        tokio::time::advance(SPARE).await;
-        assert!(sessions.make_room().0);
     }
 }

@@ -94,28 +94,51 @@ fn a_session_of_another_principal_is_not_there() {
 }
 
 #[test]
-fn one_session_too_many_is_refused_and_idle_ones_make_room() {
+fn one_session_more_than_there_may_be_takes_the_place_of_an_idle_one() {
     let mut setup = Setup::default();
     setup.http.sessions = 2;
-    setup.http.session_idle = Duration::from_millis(200);
     let served = Served::with(setup);
     let held = Session::begin(served.address, "2025-11-25", &json!({}));
     let stream = held.get(None);
     assert_eq!(stream.status, 200);
-    initialize(&served, "2025-11-25", &[]).json();
-    let reply = initialize(&served, "2025-11-25", &[]);
-    assert_eq!(
-        (reply.status, reply.header("retry-after")),
-        (503, Some("60"))
-    );
-    wait_until("room", WAIT, || {
-        initialize(&served, "2025-11-25", &[]).status == 200
-    });
+    let mut idle = Session::begin(served.address, "2025-11-25", &json!({}));
+    // Each begins although both places are taken, and the one before finds out.
+    for _ in 0..5 {
+        let next = Session::begin(served.address, "2025-11-25", &json!({}));
+        assert_eq!(idle.request(1, "ping", json!({})).status, 404);
+        assert_eq!(next.request(1, "ping", json!({})).status, 200);
+        idle = next;
+    }
     assert_eq!(
         held.request(1, "ping", json!({})).status,
         200,
         "a session with an open stream is not idle"
     );
+    let also_held = idle.get(None);
+    assert_eq!(also_held.status, 200);
+    let reply = initialize(&served, "2025-11-25", &[]);
+    assert_eq!(
+        (reply.status, reply.header("retry-after")),
+        (503, Some("60"))
+    );
+    assert_eq!(served.http.sessions(), 2);
+}
+
+#[test]
+fn an_idle_session_ends_although_nobody_asks_for_anything_any_more() {
+    let mut setup = Setup::default();
+    setup.http.session_idle = Duration::from_millis(100);
+    let served = Served::with(setup);
+    let held = Session::begin(served.address, "2025-11-25", &json!({}));
+    let stream = held.get(None);
+    Session::begin(served.address, "2025-11-25", &json!({}));
+    wait_until("the idle one is gone", WAIT, || served.http.sessions() == 1);
+    drop(stream);
+    wait_until("the other one too", WAIT, || served.http.sessions() == 0);
+    // And again, after there was none.
+    Session::begin(served.address, "2025-11-25", &json!({}));
+    wait_until("a later one", WAIT, || served.http.sessions() == 0);
+    assert_eq!(served.notifier.listeners(), 0);
 }
 
 #[test]

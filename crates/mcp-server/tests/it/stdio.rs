@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_server::stdio::{StdioError, serve};
+use mcp_server::stdio::{StdioError, serve, serve_until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
 use tokio::task::JoinHandle;
@@ -388,4 +388,48 @@ async fn a_message_with_line_ends_inside_is_answered_on_one_line() {
             .replace("\"arguments\":{}", "\"arguments\":{\"a\":\r{\"b\":\t1}}");
     pipe.write(format!("{text}\n").as_bytes()).await;
     assert_eq!(pipe.next().await["result"]["a"], json!({"b": 1}));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_says_how_many_messages_it_took_and_takes_no_more() {
+    let (server, _probe, _notifier) = server(Setup::default().config);
+    let (mut input, their_input) = tokio::io::duplex(1 << 20);
+    let (their_output, output) = tokio::io::duplex(1 << 20);
+    let over = tokio_util::sync::CancellationToken::new();
+    let told = over.clone();
+    let served = tokio::spawn(async move {
+        let over = async move { told.cancelled().await };
+        serve_until(&server, their_input, their_output, over, |taken| {
+            let params = mcp_wire::Object::new().with("taken", mcp_wire::Raw::of(&taken));
+            Some(mcp_wire::Notification::new("farewell", params))
+        })
+        .await
+    });
+    let mut output = BufReader::new(output).lines();
+    let ping = |id: u32| {
+        format!(
+            "{}\n",
+            json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+        )
+    };
+    input.write_all(ping(1).as_bytes()).await.unwrap();
+    input.write_all(b"\n  \nno message\n").await.unwrap();
+    let mut lines = Vec::new();
+    while lines.len() < 2 {
+        let line = timeout(WAIT, output.next_line()).await.unwrap().unwrap();
+        lines.push(line.unwrap());
+    }
+    over.cancel();
+    let farewell = timeout(WAIT, output.next_line()).await.unwrap().unwrap();
+    let farewell: Value = serde_json::from_str(&farewell.unwrap()).unwrap();
+    assert_eq!(farewell["method"], "farewell");
+    assert_eq!(
+        farewell["params"]["taken"], 2,
+        "empty lines are no messages"
+    );
+    // What comes behind it is nobody's, if it can be written at all.
+    drop(input.write_all(ping(2).as_bytes()).await);
+    let end = timeout(WAIT, output.next_line()).await.unwrap().unwrap();
+    assert_eq!(end, None);
+    timeout(WAIT, served).await.unwrap().unwrap().unwrap();
 }
