@@ -3,12 +3,16 @@
 //! Reading a value into a tree and printing it again changes what nobody asked to change: `1.0` and `1e3`, numbers
 //! beyond 64 bits, `\u00e9`, members named twice. So a value is kept as text and only looked into where MCP needs it.
 
+mod object;
+
 use std::fmt;
 
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+pub use self::object::Object;
 
 /// How deep a value may nest before it is refused where it has to be looked into.
 pub const MAX_DEPTH: usize = 100;
@@ -95,6 +99,11 @@ impl Raw {
     /// this crate is.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
         serde_json::value::to_raw_value(value).map_or_else(|_| Self::null(), Self)
+    }
+
+    /// Takes text that we spelled.
+    fn of_spelled(text: String) -> Self {
+        RawValue::from_string(text).map_or_else(|_| Self::null(), Self)
     }
 
     /// `null`.
@@ -329,271 +338,59 @@ impl From<Value> for Raw {
 
 impl From<&str> for Raw {
     fn from(text: &str) -> Self {
-        Self::of(text)
+        if !is_plain(text) {
+            return Self::of(text);
+        }
+        let mut spelled = String::with_capacity(text.len() + 2);
+        push_plain(&mut spelled, text);
+        Self::of_spelled(spelled)
     }
+}
+
+/// Whether a string is spelled as it is, with nothing to escape.
+fn is_plain(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+}
+
+fn push_plain(out: &mut String, text: &str) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 impl From<String> for Raw {
     fn from(text: String) -> Self {
-        Self::of(&text)
+        Self::from(text.as_str())
     }
 }
 
 impl From<bool> for Raw {
     fn from(value: bool) -> Self {
-        Self::of(&value)
+        let spelled = if value {
+            RawValue::TRUE
+        } else {
+            RawValue::FALSE
+        };
+        Self(spelled.to_owned())
     }
 }
 
 impl From<i64> for Raw {
     fn from(value: i64) -> Self {
-        Self::of(&value)
+        Self::of_spelled(value.to_string())
     }
 }
 
 impl From<Object> for Raw {
     fn from(object: Object) -> Self {
-        Self::of(&object)
-    }
-}
-
-/// One member of an [`Object`].
-#[derive(Clone, PartialEq, Eq)]
-struct Member {
-    /// The name, unescaped.
-    name: String,
-    /// The name with its quotes, as it was spelled.
-    spelled: Raw,
-    value: Raw,
-}
-
-/// A JSON object whose members keep their order and spelling; white space between them is not kept.
-///
-/// A name that occurs twice is found at its last place, as most readers do, and is printed as often as it was read.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Object {
-    members: Vec<Member>,
-}
-
-impl Object {
-    /// No members.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The value of `name`.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Raw> {
-        self.members
-            .iter()
-            .rev()
-            .find(|member| member.name == name)
-            .map(|member| &member.value)
-    }
-
-    /// The text of `name`, when it is a string.
-    #[must_use]
-    pub fn string(&self, name: &str) -> Option<String> {
-        self.get(name).and_then(Raw::string)
-    }
-
-    /// The members of `name`, when it is an object.
-    #[must_use]
-    pub fn object(&self, name: &str) -> Option<Self> {
-        self.get(name).and_then(|value| value.object().ok())
-    }
-
-    /// Whether there is a member of this name.
-    #[must_use]
-    pub fn contains(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    /// Sets `name`, at its place when it is there (all its places become one), else at the end.
-    pub fn set(&mut self, name: &str, value: impl Into<Raw>) {
-        let value = value.into();
-        match self.members.iter().position(|member| member.name == name) {
-            Some(first) => {
-                self.members[first].value = value;
-                let mut at = 0;
-                self.members.retain(|member| {
-                    at += 1;
-                    at - 1 <= first || member.name != name
-                });
-            }
-            None => self.members.push(Member {
-                name: name.to_owned(),
-                spelled: Raw::of(name),
-                value,
-            }),
-        }
-    }
-
-    /// As [`Object::set`], for building in one expression.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Raw>) -> Self {
-        self.set(name, value);
-        self
-    }
-
-    /// As [`Object::with`] when there is a value, else unchanged.
-    #[must_use]
-    pub fn with_some(self, name: &str, value: Option<impl Into<Raw>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-
-    /// Takes `name` out, from all its places; its last value.
-    pub fn remove(&mut self, name: &str) -> Option<Raw> {
-        let found = self.get(name).cloned();
-        self.members.retain(|member| member.name != name);
-        found
-    }
-
-    /// The same without the members of these names.
-    #[must_use]
-    pub fn without(&self, names: &[&str]) -> Self {
-        let mut members = self.members.clone();
-        members.retain(|member| !names.contains(&member.name.as_str()));
-        Self { members }
-    }
-
-    /// Puts the members of `other` behind these, spelled as they are, also one that is there already.
-    pub fn append(&mut self, other: Self) {
-        self.members.extend(other.members);
-    }
-
-    /// Names and values, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Raw)> {
-        self.members
-            .iter()
-            .map(|member| (member.name.as_str(), &member.value))
-    }
-
-    /// How many members.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.members.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// A name that occurs more than once.
-    #[must_use]
-    pub fn duplicate(&self) -> Option<&str> {
-        let mut seen = std::collections::HashSet::new();
-        self.members
-            .iter()
-            .map(|member| member.name.as_str())
-            .find(|name| !seen.insert(*name))
-    }
-}
-
-impl fmt::Debug for Object {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A raw value of a whole object: the one way to print a member's name as it was spelled.
-        let mut text = String::with_capacity(
-            self.members
-                .iter()
-                .map(|m| m.value.as_str().len() + 16)
-                .sum::<usize>()
-                + 2,
-        );
-        text.push('{');
-        for (index, member) in self.members.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            text.push_str(member.spelled.as_str());
-            text.push(':');
-            text.push_str(member.value.as_str());
-        }
-        text.push('}');
-        RawValue::from_string(text)
-            .map_err(serde::ser::Error::custom)?
-            .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Object;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-                let mut members = Vec::new();
-                while let Some(spelled) = map.next_key::<Raw>()? {
-                    let name = spelled
-                        .string()
-                        .ok_or_else(|| serde::de::Error::custom("a member's name is no string"))?;
-                    members.push(Member {
-                        name,
-                        spelled,
-                        value: map.next_value()?,
-                    });
-                }
-                Ok(Object { members })
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-impl FromIterator<(String, Raw)> for Object {
-    fn from_iter<I: IntoIterator<Item = (String, Raw)>>(pairs: I) -> Self {
-        let mut object = Self::new();
-        for (name, value) in pairs {
-            object.set(&name, value);
-        }
-        object
+        Self::of_spelled(object.to_text())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_object_is_printed_as_it_was_spelled() {
-        let text =
-            r#"{"z":1.0,"\u0061":1e3,"n":123456789012345678901234567890,"s":"\u00e9\/","z":2}"#;
-        let object = Raw::parse(text).unwrap().object().unwrap();
-        assert_eq!(Raw::from(object.clone()).as_str(), text);
-        assert_eq!(object.get("a").unwrap().as_str(), "1e3");
-        assert_eq!(object.get("z").unwrap().as_str(), "2");
-        assert_eq!(object.duplicate(), Some("z"));
-    }
-
-    #[test]
-    fn setting_one_member_leaves_the_others_as_they_were() {
-        let mut object = Raw::parse(r#"{ "a" : [1.50], "b":2, "b":3, "c": {"x":1.0} }"#)
-            .unwrap()
-            .object()
-            .unwrap();
-        object.set("b", true);
-        assert_eq!(
-            Raw::from(object).as_str(),
-            r#"{"a":[1.50],"b":true,"c":{"x":1.0}}"#
-        );
-    }
 
     #[test]
     fn a_value_too_deep_to_look_into_is_kept_and_refused_where_it_is_read() {

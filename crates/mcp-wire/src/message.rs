@@ -280,6 +280,10 @@ impl Frame {
     /// The message as a value.
     #[must_use]
     pub fn to_raw(&self) -> Raw {
+        Raw::from(self.to_object())
+    }
+
+    fn to_object(&self) -> Object {
         let mut object = Object::new().with("jsonrpc", "2.0");
         let extra = match self {
             Self::Request(request) => {
@@ -304,20 +308,18 @@ impl Frame {
                 &response.extra
             }
         };
-        object.append(extra.without(&OWN));
-        Raw::from(object)
+        if !extra.is_empty() {
+            object.append(extra.without(&OWN));
+        }
+        object
     }
 
     /// The message as one line, with its line end. White space between tokens that would break the line is left out.
     #[must_use]
     pub fn to_line(&self) -> Vec<u8> {
-        let raw = self.to_raw();
+        let mut line = self.to_object().to_text().into_bytes();
         // A JSON string holds no raw line end, so each one here stands between two tokens.
-        let mut line: Vec<u8> = raw
-            .as_str()
-            .bytes()
-            .filter(|byte| !matches!(byte, b'\n' | b'\r'))
-            .collect();
+        line.retain(|byte| !matches!(byte, b'\n' | b'\r'));
         line.push(b'\n');
         line
     }
