@@ -22,7 +22,7 @@ pub use load::{Config, load};
 pub use profiles::Profiles;
 pub use server::{
     Auth, Availability, Origin, Precondition, Protocol, Reach, Reason, Scope, Secret, Server,
-    Sharing, ToolFilter, Transport,
+    Shared, Sharing, ToolFilter, Transport, shared,
 };
 pub use settings::Settings;
 pub use surroundings::{Choice, Surroundings};
