@@ -6,7 +6,7 @@
 mod layers;
 mod trusting;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use super::*;
 use crate::{Asked, Availability, Reach, Reason, Scope, settings::Source};
@@ -269,6 +269,13 @@ fn a_broken_file_is_an_error_that_names_it() {
             .error(),
         "~/.config/mcpx/config.json:1:12: `paths.configFile`, which says where files are; expected it as `--paths-config-file` or `MCPX_PATHS_CONFIG_FILE`"
     );
+    // What was accepted is kept there, so that it has to be known before a file is read.
+    let place = Place::new().file(USER, r#"{"paths": {"state": "/tmp/x"}}"#);
+    assert!(
+        place.error().contains("expected it as `--paths-state`"),
+        "{}",
+        place.error()
+    );
     assert!(
         Place::new()
             .flag("pool.mux", "1")
@@ -295,11 +302,19 @@ fn nothing_secret_is_in_the_debug_text() {
         r#"{"url": "https://h/mcp", "headers": {"X-Key": "hunter2"}, "auth": {"type": "bearer", "token": "hunter2"}}"#,
     );
     let config = Place::new().file(USER, &text).load();
-    let server = &config.servers["a"];
-    let debug = format!("{:?} {:?} {}", server.reach, server.auth, server.shown());
+    let one = &config.servers["a"];
+    let debug = format!("{:?} {:?} {}", one.reach, one.auth, one.shown());
     assert!(!debug.contains("hunter2"), "{debug}");
     assert!(!format!("{config:?}").contains("hunter2"));
-    assert!(Path::new("/").is_absolute());
+    for text in [
+        r#"{"command": "x", "args": ["--key", "${SECRET}", "hunter2"]}"#,
+        r#"{"url": "https://u:hunter2@h/mcp?key=${SECRET}"}"#,
+    ] {
+        let place = Place::new()
+            .file(USER, &server(text))
+            .env("SECRET", "hunter2");
+        assert!(!format!("{:?}", place.load()).contains("hunter2"), "{text}");
+    }
 }
 
 #[test]

@@ -96,11 +96,7 @@ pub(crate) fn read(
     if !matches!(node.kind, Kind::Object(_)) {
         return Err(ConfigError::new(
             node.place(file),
-            format!(
-                "{} for the server {}",
-                node.described(),
-                quoted(&entry.name)
-            ),
+            format!("{} for the server {}", kind_of(node), quoted(&entry.name)),
             "an object with `command`, `url` or `aliasOf`",
         ));
     }
@@ -259,6 +255,14 @@ pub(crate) fn read(
         }
     };
     Ok(server)
+}
+
+/// What a value is, without a text that may be a secret, such as a URL with one in it.
+fn kind_of(node: &Node) -> String {
+    match node.kind {
+        Kind::Text(_) => "a text".to_owned(),
+        _ => node.described(),
+    }
 }
 
 /// Says whether a key does anything for a server that is reached in this way.

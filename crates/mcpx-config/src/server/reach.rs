@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-/// How a server is reached; every value is expanded. `Debug` shows the names of variables and headers, not their values.
+/// How a server is reached; every value is expanded. `Debug` shows the names of variables and headers, not their values,
+/// how many arguments there are, and the URL without what may be a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reach {
     /// A program that speaks over its stdin and stdout.
@@ -69,7 +70,7 @@ impl fmt::Debug for Reach {
             } => f
                 .debug_struct("Stdio")
                 .field("command", command)
-                .field("args", args)
+                .field("args", &args.len())
                 .field("env", &env.keys().collect::<Vec<_>>())
                 .field("cwd", cwd)
                 .finish(),
@@ -79,7 +80,7 @@ impl fmt::Debug for Reach {
                 headers,
             } => f
                 .debug_struct("Http")
-                .field("url", url)
+                .field("url", &super::shown::shown_url(url))
                 .field("transport", transport)
                 .field(
                     "headers",

@@ -5,7 +5,7 @@ mod arguments;
 use serde_json::{Map, Value};
 use untrusted_text::terminal::one_line;
 
-pub(super) use arguments::{secrets_in_args, secrets_in_url};
+pub(super) use arguments::{secrets_in_args, secrets_in_url, shown_url};
 
 use super::{Server, expand::masked};
 

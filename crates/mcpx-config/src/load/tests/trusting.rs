@@ -84,6 +84,17 @@ fn a_project_may_drop_a_server_and_tighten_a_setting_unasked() {
 }
 
 #[test]
+fn a_project_takes_no_requirement_away() {
+    let place = Place::new()
+        .file(
+            USER,
+            r#"{"mcpServers": {"a": {"command": "x"}}, "pool": {"requiresSecrets": ["MINE"]}}"#,
+        )
+        .file("work/.mcpx.json", r#"{"pool": {"requiresSecrets": []}}"#);
+    assert_eq!(place.load().servers["a"].requires_secrets, ["MINE"]);
+}
+
+#[test]
 fn a_project_widens_no_setting_before_it_is_trusted() {
     let text = r#"{"daemon": {"address": "0.0.0.0"}, "transport": {"allowedOrigins": ["https://evil"]},
         "socketPath": "/tmp/s", "autostart": {"bin": "/tmp/evil"}, "presets": {"x": ["--address=0.0.0.0"]},

@@ -228,7 +228,7 @@ pub(crate) struct PoolBlock {
     default: Option<bool>,
     profiles: Option<Vec<String>>,
     prelude: Option<String>,
-    requires_secrets: Option<Vec<String>>,
+    requires_secrets: Vec<String>,
 }
 
 impl PoolBlock {
@@ -255,7 +255,9 @@ impl PoolBlock {
             default: reader.switch(pool, "default")?,
             profiles: reader.plain_texts(pool, "profiles")?,
             prelude: reader.plain_text(pool, "prelude")?,
-            requires_secrets: reader.plain_texts(pool, "requiresSecrets")?,
+            requires_secrets: reader
+                .plain_texts(pool, "requiresSecrets")?
+                .unwrap_or_default(),
         };
         if !takes("tools") {
             block.tools = None;
@@ -275,7 +277,7 @@ impl PoolBlock {
         Ok(block)
     }
 
-    /// The blocks of the files, nearest first, as one: a nearer one wins, what is added and left out adds up.
+    /// The blocks of the files, nearest first, as one: a nearer one wins, what is added, left out and required adds up.
     pub(crate) fn merged(blocks: &[Self]) -> PoolDefaults {
         let first = |has: fn(&Self) -> bool| blocks.iter().find(|block| has(block));
         PoolDefaults {
@@ -295,9 +297,10 @@ impl PoolBlock {
                 .and_then(|block| block.profiles.clone())
                 .unwrap_or_default(),
             prelude: first(|block| block.prelude.is_some()).and_then(|block| block.prelude.clone()),
-            requires_secrets: first(|block| block.requires_secrets.is_some())
-                .and_then(|block| block.requires_secrets.clone())
-                .unwrap_or_default(),
+            requires_secrets: blocks
+                .iter()
+                .flat_map(|block| block.requires_secrets.clone())
+                .collect(),
         }
     }
 

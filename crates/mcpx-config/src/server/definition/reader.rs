@@ -28,12 +28,7 @@ impl Reader<'_> {
     pub(super) fn wrong(&self, node: Option<&Node>, key: &str, expected: &str) -> ConfigError {
         let (place, found) = match node {
             // It may be a secret that was written one level too high.
-            Some(
-                node @ Node {
-                    kind: Kind::Text(_) | Kind::Number(_),
-                    ..
-                },
-            ) if is_secret_place(key) => (node.place(self.file), "a text".to_owned()),
+            Some(node) if is_secret_place(key) => (node.place(self.file), super::kind_of(node)),
             Some(node) => (node.place(self.file), node.described()),
             None => (crate::Place::whole_file(self.file), "nothing".to_owned()),
         };

@@ -196,6 +196,7 @@ fn a_secret_one_level_too_high_is_not_quoted() {
         json!({"command": "x", "args": "--token hunter2"}),
         json!({"url": "http://h", "auth": "hunter2"}),
         json!({"url": ["http://h/?key=hunter2"]}),
+        json!("https://h/hunter2"),
     ] {
         let error = read_with(&entry, &[]).unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");

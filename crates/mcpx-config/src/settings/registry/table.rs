@@ -92,7 +92,7 @@ settings! {
 
     PATHS_CONFIG: Paths "paths.config" = "", Client, "files and folders to read instead of walking up from the current folder", not_in_file();
     PATHS_CONFIG_FILE: Text "paths.configFile" = "", Client, "the one configuration file to read", flags(&["--config"]), vars(&["MCPX_CONFIG"]), not_in_file();
-    PATHS_STATE: Text "paths.state" = "", Client, "folder of sockets, records and logs", vars(&["MCPX_STATE_DIR"]), guarded();
+    PATHS_STATE: Text "paths.state" = "", Client, "folder of sockets, records and logs", vars(&["MCPX_STATE_DIR"]), not_in_file();
 
     PLUMBING_STRICT_UNKNOWN_KEYS: Bool "plumbing.strictUnknownKeys" = "false", Client, "refuse keys that mean nothing", plumbing();
 
