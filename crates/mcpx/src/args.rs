@@ -94,5 +94,40 @@ pub(crate) fn understand(argv: Vec<OsString>) -> Result<Understood, Failure> {
     })))
 }
 
+/// A line that is still being typed, as far as it goes.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// The command's words.
+    pub(crate) words: String,
+    /// What stands behind them and is no flag.
+    pub(crate) arguments: Vec<String>,
+    /// Files and settings.
+    pub(crate) choice: Choice,
+}
+
+/// Where somebody stands who has typed this; nothing behind a flag whose value comes next.
+pub(crate) fn placed(typed: &[String]) -> Option<Placed> {
+    let root = tree::root();
+    let sorted = setting_flags::sort(&root, typed).ok()?;
+    let path = tree::command_at(&sorted.line);
+    let command = tree::at(&root, &path);
+    let mut arguments = Vec::new();
+    let mut rest = sorted.line.iter().skip(path.len());
+    while let Some(word) = rest.next() {
+        if setting_flags::is_flag(word) {
+            if setting_flags::takes_next_word(command, word) {
+                rest.next()?;
+            }
+        } else {
+            arguments.push(word.clone());
+        }
+    }
+    Some(Placed {
+        words: path.join(" "),
+        arguments,
+        choice: sorted.choice,
+    })
+}
+
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,7 @@ mod servers;
 mod settings;
 mod shell_files;
 mod trust;
+mod words;
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ use crate::args::Typed;
 use crate::exit::{Exit, Failure};
 use crate::ladder::Hub;
 use crate::printer::Printer;
-use crate::settings::Told;
+use crate::settings::{Told, is_plain_terminal};
 
 pub(crate) use demo_server::DemoServer;
 
@@ -71,7 +72,7 @@ impl<'a> Desk<'a> {
         printer.color = match config.settings.text(key::OUTPUT_COLOR) {
             "always" => true,
             "never" => false,
-            _ => printer.width.is_some(),
+            _ => printer.width.is_some() && !is_plain_terminal(),
         };
         Ok(Self {
             typed,
@@ -136,6 +137,7 @@ pub(crate) fn run(typed: &Typed, printer: Printer) -> Result<Exit, Failure> {
         "reference" => return reference::reference(&typed.matches, printer),
         "doctor" => return block(doctor::doctor(typed, printer)),
         "init" => return init::init(typed, printer),
+        "words" => return block(words::words(&typed.matches, printer)),
         _ => {}
     }
     let desk = Desk::read(typed, printer)?;

@@ -16,6 +16,8 @@ pub(crate) fn text_or_file(text: &str) -> Result<String, Failure> {
     match text.strip_prefix('@') {
         _ if text == "-" => stdin(),
         Some("-") => stdin(),
+        Some("") => Err(Failure::usage("`@` names no file")
+            .hint("expected `@FILE`, or `@-` for what stdin has")),
         Some(path) => text_of(Path::new(path)),
         None => Ok(text.to_owned()),
     }

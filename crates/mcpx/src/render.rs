@@ -1,14 +1,17 @@
 //! Documents as people read them: aligned tables, names and values.
 
+pub(crate) mod width;
+
 use mcp_wire::json::Kind;
 use mcp_wire::{Object, Raw};
 use untrusted_text::terminal::{for_terminal, one_line};
 
+use self::width::{fitted, padded, width};
 use crate::printer::Printer;
 
 /// Longest cell, in characters, where nothing cuts it before.
 const CELL: usize = 2_000;
-/// The narrowest that a last column is cut to.
+/// The narrowest terminal that a table is made for.
 const NARROW: usize = 10;
 
 /// Rows under headings.
@@ -16,6 +19,8 @@ const NARROW: usize = 10;
 pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// The column that is cut last.
+    kept: usize,
 }
 
 impl Table {
@@ -24,7 +29,14 @@ impl Table {
         Self {
             head: head.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
+            kept: 0,
         }
+    }
+
+    /// With another column than the first as the one that is cut last: the one that holds what people type.
+    pub(crate) fn keeping(mut self, column: usize) -> Self {
+        self.kept = column;
+        self
     }
 
     /// Adds a row. Cells may hold text from outside.
@@ -38,35 +50,34 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// As lines: columns aligned, and on a terminal cut to its width. The text is safe to print.
+    /// As lines: columns aligned, and on a terminal cut to its width, each by itself. The text is safe to print.
     pub(crate) fn lines(&self, printer: Printer) -> String {
-        let columns = self.head.len();
-        let widths: Vec<usize> = (0..columns)
+        let natural: Vec<usize> = (0..self.head.len())
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
                 cells
                     .chain(self.head.get(column))
-                    .map(|cell| cell.chars().count())
+                    .map(|cell| width(cell))
                     .max()
                     .unwrap_or_default()
             })
             .collect();
+        let widths = match printer.width {
+            Some(room) => width::shared(&natural, room.max(NARROW), self.kept),
+            None => natural,
+        };
         let mut text = String::new();
         for (at, row) in std::iter::once(&self.head).chain(&self.rows).enumerate() {
-            let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                line.push_str(cell);
-                if column + 1 < row.len() {
-                    let pad = widths.get(column).copied().unwrap_or_default();
-                    line.extend(std::iter::repeat_n(
-                        ' ',
-                        pad - cell.chars().count().min(pad) + 2,
-                    ));
-                }
-            }
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, columns)| padded(&fitted(cell, *columns), *columns))
+                .collect();
+            let line = cells.join("  ");
             let line = line.trim_end();
             let line = match printer.width {
-                Some(width) => one_line_keeping_indent(line, width.max(NARROW)),
+                // More columns than there is room for.
+                Some(room) => fitted(line, room.max(NARROW)),
                 None => line.to_owned(),
             };
             if at == 0 && printer.color {
@@ -78,16 +89,6 @@ impl Table {
         }
         text
     }
-}
-
-/// Cuts a line that is safe already.
-fn one_line_keeping_indent(line: &str, width: usize) -> String {
-    if line.chars().count() <= width {
-        return line.to_owned();
-    }
-    let mut cut: String = line.chars().take(width - 1).collect();
-    cut.push('…');
-    cut
 }
 
 /// A document as people read it. The text is safe to print.
@@ -112,7 +113,11 @@ fn write_value(raw: &Raw, indent: usize, printer: Printer, text: &mut String) {
 fn write_array(rows: &[Raw], indent: usize, printer: Printer, text: &mut String) {
     let objects: Vec<Object> = rows.iter().filter_map(|row| row.object().ok()).collect();
     if objects.len() == rows.len() && !rows.is_empty() {
-        let table = table_of(&objects).lines(printer);
+        let inner = Printer {
+            width: printer.width.map(|width| width.saturating_sub(indent)),
+            ..printer
+        };
+        let table = table_of(&objects).lines(inner);
         for line in table.lines() {
             push_indented(text, indent, line);
         }
@@ -141,7 +146,7 @@ fn table_of(objects: &[Object]) -> Table {
         table.row(
             names
                 .iter()
-                .map(|name| object.get(name).map(scalar).unwrap_or_default()),
+                .map(|name| object.get(name).map(short).unwrap_or_default()),
         );
     }
     table
@@ -158,19 +163,15 @@ fn heading(name: &str) -> String {
 }
 
 fn write_object(object: &Object, indent: usize, printer: Printer, text: &mut String) {
-    let plain: Vec<(&str, String)> = object
+    let plain: Vec<(String, String)> = object
         .iter()
         .filter(|(_, value)| !is_empty(value) && is_plain(value))
-        .map(|(name, value)| (name, scalar(value)))
+        .map(|(name, value)| (one_line(name, 60), scalar(value)))
         .collect();
-    let width = plain
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let columns = plain.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
     for (name, value) in plain {
-        let name = one_line(name, 60);
-        push_indented(text, indent, &format!("{name:width$}  {value}"));
+        let name = padded(&name, columns);
+        push_indented(text, indent, &format!("{name}  {value}"));
     }
     for (name, value) in object.iter() {
         if is_plain(value) || is_empty(value) {
@@ -193,6 +194,31 @@ fn is_plain(raw: &Raw) -> bool {
     }
 }
 
+/// A value in a table: a fraction with three digits, a time to the second; `--json` has them whole.
+fn short(raw: &Raw) -> String {
+    let text = raw.as_str();
+    if raw.kind() == Kind::Number && text.contains('.') {
+        return raw
+            .number()
+            .map_or_else(|| scalar(raw), |number| format!("{number:.3}"));
+    }
+    let text = scalar(raw);
+    match text.split_once('.') {
+        Some((time, fraction))
+            if time.len() == "2026-12-01T12:35:16".len()
+                && time.as_bytes().get(10) == Some(&b'T')
+                && fraction.ends_with('Z')
+                && fraction
+                    .trim_end_matches('Z')
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit()) =>
+        {
+            format!("{time}Z")
+        }
+        _ => text,
+    }
+}
+
 /// A value on one line.
 pub(crate) fn scalar(raw: &Raw) -> String {
     if raw.is_null() {
@@ -210,6 +236,7 @@ pub(crate) fn scalar(raw: &Raw) -> String {
     crate::printer::escape_json(raw.as_str())
 }
 
+/// Lines with this many spaces before each.
 fn push_indented(text: &mut String, indent: usize, block: &str) {
     for line in block.lines() {
         text.extend(std::iter::repeat_n(' ', indent));
@@ -226,24 +253,45 @@ mod tests {
         document(&Raw::parse(json).unwrap(), Printer::default())
     }
 
-    #[test]
-    fn a_table_is_aligned_and_cut_only_on_a_terminal() {
-        let mut table = Table::new(["A", "LONGER"]);
-        table.row(["xyz", &"v".repeat(30)]);
-        table.row(["\u{1b}[2J", "日"]);
-        let whole = table.lines(Printer::default());
-        assert_eq!(
-            whole,
-            format!("A      LONGER\nxyz    {}\n␛[2J  日\n", "v".repeat(30))
-                .replace("xyz    ", "xyz   ")
-                .replace("A      ", "A     ")
-        );
-        let cut = table.lines(Printer {
-            width: Some(12),
+    fn on_terminal(width: usize) -> Printer {
+        Printer {
+            width: Some(width),
             ..Printer::default()
-        });
-        assert!(cut.lines().all(|line| line.chars().count() <= 12), "{cut}");
-        assert!(cut.contains('…'));
+        }
+    }
+
+    #[test]
+    fn a_table_is_aligned_by_what_a_terminal_shows() {
+        let mut table = Table::new(["A", "LONGER", "END"]);
+        table.row(["xyz", &"v".repeat(12), "1"]);
+        table.row(["\u{1b}[2J", "日本", "2"]);
+        table.row(["e\u{301}", "🚀", "3"]);
+        assert_eq!(
+            table.lines(Printer::default()),
+            "A     LONGER        END\n\
+             xyz   vvvvvvvvvvvv  1\n\
+             ␛[2J  日本          2\n\
+             e\u{301}     🚀            3\n"
+        );
+    }
+
+    #[test]
+    fn a_terminal_sees_the_beginning_of_every_column_and_no_line_is_too_long() {
+        let mut table = Table::new(["NAME", "VALUE", "MEANING"]);
+        table.row(["pool.max", &"v".repeat(60), &"m".repeat(60)]);
+        table.row(["日本", &"語".repeat(60), "short"]);
+        let whole = table.lines(Printer::default());
+        assert!(whole.contains(&"m".repeat(60)) && !whole.contains('…'));
+        let cut = table.lines(on_terminal(40));
+        assert_eq!(
+            cut,
+            "NAME      VALUE           MEANING\n\
+             pool.max  vvvvvvvvvvvvv…  mmmmmmmmmmmmm…\n\
+             日本      語語語語語語…   short\n"
+        );
+        // What cannot be shown beside each other is cut at the edge.
+        let cut = table.lines(on_terminal(10));
+        assert!(cut.lines().all(|line| width(line) <= 10), "{cut}");
     }
 
     #[test]
@@ -253,6 +301,12 @@ mod tests {
                 r#"{"status":"ok","n":3,"none":null,"list":["a","b"],"rows":[{"a":1,"bB":"x"},{"a":22}]}"#
             ),
             "status  ok\nn       3\nlist    a, b\nrows:\n  A   B B\n  1   x\n  22\n"
+        );
+        assert_eq!(
+            shown(
+                r#"[{"ms":4.202999999999999,"last":"2026-12-01T12:35:16.137593Z"},{"ms":12,"last":"1.5Z"}]"#
+            ),
+            "MS     LAST\n4.203  2026-12-01T12:35:16Z\n12     1.5Z\n"
         );
         assert_eq!(shown("[]"), "none\n");
         assert_eq!(shown("\"a\\u001b[2Jb\""), "ab\n");

@@ -78,6 +78,11 @@ pub(crate) fn width() -> Option<usize> {
     Some(told.unwrap_or(80))
 }
 
+/// Whether a terminal is to be printed to without colours: `NO_COLOR`, or one that has none.
+pub(crate) fn is_plain_terminal() -> bool {
+    variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|name| name == "dumb")
+}
+
 /// Whether somebody can be asked.
 pub(crate) fn can_ask() -> bool {
     use std::io::IsTerminal as _;

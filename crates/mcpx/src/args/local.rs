@@ -3,11 +3,13 @@
 use clap::{Arg, ArgAction, Args as _, Command, value_parser};
 use mcpx_api::{Op, Operation};
 
+use mcpx_config::import::Host;
+
 use super::from_table;
 use crate::commands::DemoServer;
 
 /// Words of the first level that help does not show.
-pub(super) const HIDDEN: &[&str] = &["guard", "reference"];
+pub(super) const HIDDEN: &[&str] = &["guard", "reference", "words"];
 
 fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name)
@@ -142,7 +144,7 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
                         .required(true)
                         .action(ArgAction::Append)
                         .value_delimiter(',')
-                        .value_parser(HOSTS.to_vec()),
+                        .value_parser(hosts()),
                 )
                 .arg(flag("write", "Do it; the old file is kept as .bak"))
                 .arg(
@@ -254,17 +256,29 @@ pub(super) fn commands() -> Vec<(&'static str, Command)> {
                         .value_parser(["cli", "settings", "api"]),
                 ),
         ),
+        (
+            "words",
+            Command::new("words")
+                .hide(true)
+                .about("Print what may stand next on a command line, for a shell that completes")
+                .arg(option(
+                    "line",
+                    "LINE",
+                    "The line up to the cursor, with the program",
+                ))
+                .arg(
+                    positional("typed", "Its words without the program, behind `--`")
+                        .num_args(0..)
+                        .action(ArgAction::Append)
+                        .allow_hyphen_values(true)
+                        .last(true),
+                ),
+        ),
     ]
 }
 
 /// The hosts whose lists can be taken.
-pub(crate) const HOSTS: &[&str] = &[
-    "claude-code",
-    "claude-desktop",
-    "cursor",
-    "vscode",
-    "codex",
-    "opencode",
-    "windsurf",
-    "all",
-];
+fn hosts() -> Vec<&'static str> {
+    let hosts = Host::ALL.map(Host::word).into_iter();
+    hosts.chain(["all"]).collect()
+}

@@ -94,7 +94,8 @@ pub(crate) fn sort(root: &Command, typed: &[String]) -> Result<Sorted, Failure> 
     Ok(sorted)
 }
 
-fn is_flag(token: &str) -> bool {
+/// Whether a word is a flag.
+pub(super) fn is_flag(token: &str) -> bool {
     token.len() > 1 && token.starts_with('-') && !token.starts_with("---")
 }
 
@@ -178,6 +179,12 @@ fn own_flag<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
         let mut short = name.chars().skip(1);
         arg.get_short().is_some() && arg.get_short() == short.next()
     })
+}
+
+/// Whether the word behind a flag of the command is the flag's value.
+pub(super) fn takes_next_word(command: &Command, token: &str) -> bool {
+    let (name, inline) = split(token);
+    inline.is_none() && own_flag(command, name).is_some_and(takes_next)
 }
 
 fn takes_next(arg: &Arg) -> bool {

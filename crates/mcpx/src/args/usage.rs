@@ -67,7 +67,11 @@ fn failure(error: &clap::Error, kind: ErrorKind, line: &[String]) -> Failure {
         ErrorKind::UnknownArgument => unknown(&name, command, context(ContextKind::InvalidArg)),
         ErrorKind::MissingRequiredArgument => {
             let missing = context(ContextKind::InvalidArg).unwrap_or_default();
-            Failure::usage(format!("`{name}` needs {missing}")).hint(help)
+            let failure = Failure::usage(format!("`{name}` needs {missing}"));
+            match where_to_look(&missing) {
+                Some(look) => failure.hint(format!("{look}; {help}")),
+                None => failure.hint(help),
+            }
         }
         ErrorKind::MissingSubcommand => {
             Failure::usage(format!("`{name}` needs another word")).hint(help)
@@ -93,6 +97,21 @@ fn failure(error: &clap::Error, kind: ErrorKind, line: &[String]) -> Failure {
             Failure::usage(one_line(first, 600)).hint(help)
         }
     }
+}
+
+/// Which command shows what may stand for an argument that is missing.
+fn where_to_look(missing: &str) -> Option<&'static str> {
+    [
+        ("<NS>", "`mcpx ls` shows the namespaces"),
+        ("<TOOL>", "`mcpx search WORDS` finds tools"),
+        ("<PROMPT>", "`mcpx prompts` shows them"),
+        ("<URI>", "`mcpx resources` shows them"),
+        ("<PATH>", "`mcpx settings list` shows them"),
+        ("<WORDS>", "such as `mcpx search create issue`"),
+    ]
+    .into_iter()
+    .find(|(name, _)| missing.contains(name))
+    .map(|(_, look)| look)
 }
 
 fn unknown(name: &str, command: &Command, arg: Option<String>) -> Failure {
@@ -121,6 +140,16 @@ fn unknown(name: &str, command: &Command, arg: Option<String>) -> Failure {
     .map(|flag| format!("--{flag}"))
     .collect();
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
-    Failure::usage(format!("`{name}` has no flag `{arg}`"))
-        .hint(did_you_mean(&near).unwrap_or(help))
+    let failure = Failure::usage(format!("`{name}` has no flag `{arg}`"));
+    let takes_pairs = command
+        .get_arguments()
+        .any(|own| own.get_id() == "arguments");
+    match did_you_mean(&near) {
+        Some(meant) => failure.hint(meant),
+        // What other programs write as `--message hi`.
+        None if takes_pairs && !typed.is_empty() => failure.hint(format!(
+            "an argument of what is called is typed as `{typed}=…`; {help}"
+        )),
+        None => failure.hint(help),
+    }
 }

@@ -49,7 +49,7 @@ pub(super) async fn batch(desk: &Desk<'_>) -> Result<Exit, Failure> {
         desk.printer.document(&document)?;
         return Ok(exit);
     }
-    let mut table = Table::new(["#", "TOOL", "STATUS", "RESULT"]);
+    let mut table = Table::new(["#", "TOOL", "STATUS", "RESULT"]).keeping(1);
     for row in members(whole.get("results")) {
         let cell = |name: &str| row.get(name).map(scalar).unwrap_or_default();
         let server = cell("server");
@@ -70,6 +70,10 @@ pub(super) async fn batch(desk: &Desk<'_>) -> Result<Exit, Failure> {
         };
         let result = untrusted_text::terminal::one_line(&result, SHOWN);
         table.row([cell("index"), tool, cell("status"), result]);
+    }
+    if table.is_empty() {
+        desk.printer.note("there are no calls");
+        return Ok(exit);
     }
     desk.printer.painted(&table.lines(desk.printer))?;
     Ok(exit)

@@ -8,19 +8,21 @@ use std::path::Path;
 use mcp_wire::{CallResult, Object, Raw};
 use mcpx_api::Op;
 use mcpx_config::settings::parse_duration;
+use untrusted_text::terminal::one_line;
 
 use self::arguments::{Arguments, Schema};
 use super::Desk;
 use super::from_table::members;
 use crate::args::from_table::{switch, text, texts};
+use crate::args::nearest::did_you_mean;
 use crate::exit::{Exit, Failure};
 use crate::ladder::Hub;
 
 /// Calls one tool.
 pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let matches = &desk.typed.matches;
-    let tool = text(matches, "tool").unwrap_or_default();
-    let typed = arguments::read(&texts(matches, "arguments"))?;
+    let typed_tool = text(matches, "tool").unwrap_or_default();
+    let (tool, typed) = wanted(&typed_tool, &texts(matches, "arguments"))?;
     let mut params = Object::new().with("tool", tool.as_str());
     let time = |id: &str| match text(matches, id).filter(|text| !text.is_empty()) {
         None => Ok(None),
@@ -41,20 +43,83 @@ pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
         params.set("session", session);
     }
     let hub = desk.hub()?;
+    let mut strangers = Vec::new();
     let arguments = match typed {
         Arguments::Whole(object) => object,
         Arguments::Pairs(pairs) => {
-            let schema = if pairs.iter().any(|pair| pair.needs_schema()) {
-                schema_of(&hub, &tool).await?
-            } else {
-                Schema::unknown()
-            };
-            arguments::by_schema(&pairs, &schema)?
+            let schema = schema_of(&hub, &tool).await?;
+            let object = arguments::by_schema(&pairs, &schema)?;
+            strangers = schema.strangers(&object);
+            object
         }
     };
     params.set("args", arguments);
     let answer = hub.ask(Op::Call, &params).await?;
-    shown(desk, &object(&answer.json()?)?)
+    let document = object(&answer.json()?)?;
+    let exit = shown(desk, &document)?;
+    if !desk.printer.json {
+        told_target(desk, &tool, &document);
+        // What the server refused was told already.
+        if !document.contains("diagnostics") {
+            told_strangers(desk, &tool, &strangers);
+        }
+    }
+    Ok(exit)
+}
+
+/// Which tool is meant, and with what: `demo.echo` with words behind it, `demo echo` with words behind it, or a call as a
+/// script writes it.
+fn wanted(tool: &str, words: &[String]) -> Result<(String, Arguments), Failure> {
+    if let Some((tool, object)) = arguments::called(tool)? {
+        return match words {
+            [] => Ok((tool, Arguments::Whole(object))),
+            [word, ..] => Err(Failure::usage(format!(
+                "the call has its arguments in brackets, and `{}` follows",
+                one_line(word, 120)
+            ))),
+        };
+    }
+    match words {
+        [name, rest @ ..] if !tool.contains(['.', '/']) && is_tool(name) => {
+            wanted(&format!("{tool}.{name}"), rest)
+        }
+        words => Ok((tool.trim().to_owned(), arguments::read(words)?)),
+    }
+}
+
+/// Whether a word behind a namespace is a tool: a name, or a call as a script writes it.
+fn is_tool(word: &str) -> bool {
+    let name = word.split('(').next().unwrap_or_default();
+    let begins = name.starts_with(|char: char| char.is_alphabetic() || char == '_');
+    let is_name = name
+        .chars()
+        .all(|char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '/'));
+    begins && is_name && Raw::parse(name).is_err()
+}
+
+/// Which server a bare name was taken from.
+fn told_target(desk: &Desk<'_>, tool: &str, document: &Object) {
+    if tool.contains(['.', '/']) {
+        return;
+    }
+    if let (Some(server), Some(tool)) = (document.string("server"), document.string("tool")) {
+        desk.printer
+            .note(&format!("note: called `{server}.{tool}`"));
+    }
+}
+
+/// Arguments that the schema does not have, and that the server took without a word.
+fn told_strangers(desk: &Desk<'_>, tool: &str, strangers: &[(String, Vec<String>)]) {
+    for (name, near) in strangers {
+        let near: Vec<&str> = near.iter().map(String::as_str).collect();
+        let meant = did_you_mean(&near)
+            .map(|meant| format!("; {meant}"))
+            .unwrap_or_default();
+        desk.printer.note(&format!(
+            "note: `{}` is sent, and the schema of `{tool}` does not have it{meant}",
+            one_line(name, 120)
+        ));
+    }
 }
 
 /// What the tool's schema says of its properties. A tool that is not there is told as the call would tell it.
@@ -179,7 +244,13 @@ fn told_findings(desk: &Desk<'_>, document: &Object) {
         }
     }
     for fix in fixes {
+        let call = fix.strip_prefix("await ").unwrap_or(&fix);
+        let shown = if call.contains('\'') {
+            fix.clone()
+        } else {
+            format!("mcpx call '{call}'")
+        };
         desk.printer
-            .note(&format!("hint: a call that works: {fix}"));
+            .note(&format!("hint: a call that works: {shown}"));
     }
 }

@@ -1,6 +1,7 @@
 //! The commands that ask for one operation and print what comes back.
 
 mod changes;
+mod left_out;
 pub(super) mod shown;
 
 use std::path::Path;
@@ -17,7 +18,11 @@ use crate::files;
 /// Asks and prints.
 pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Result<Exit, Failure> {
     let params = params(operation, &desk.typed.matches, &desk.config.settings)?;
-    let answer = desk.hub()?.ask(operation.id, &params).await?;
+    let hub = desk.hub()?;
+    let answer = hub.ask(operation.id, &params).await?;
+    if is_of_all(operation.id, &params) && !desk.printer.json {
+        left_out::told(desk, &hub).await?;
+    }
     if let Some(path) = text(&desk.typed.matches, "out") {
         files::write(Path::new(&path), &answer.body)?;
         desk.printer
@@ -58,10 +63,28 @@ pub(super) async fn run(desk: &Desk<'_>, operation: &'static Operation) -> Resul
         Op::History => changes::history(desk, &document)?,
         Op::Refresh => return changes::refresh(desk, &document),
         Op::Prompts => shown::prompts(desk, &document)?,
+        Op::Resources => shown::list(desk, &document, "no server has a resource")?,
+        Op::ResourceTemplates => shown::list(desk, &document, "no server has a template")?,
+        Op::Restart => shown::restart(desk, &document)?,
         Op::SettingsSet | Op::SettingsUnset => shown::setting(desk, &document)?,
         _ => desk.print(&document)?,
     }
     Ok(Exit::Ok)
+}
+
+/// Whether an operation is about the tools of every server, and leaves out those that cannot be read.
+fn is_of_all(op: Op, params: &Object) -> bool {
+    let takes_all = matches!(
+        op,
+        Op::Client
+            | Op::Globals
+            | Op::Schema
+            | Op::Tools
+            | Op::Resources
+            | Op::ResourceTemplates
+            | Op::Prompts
+    );
+    takes_all && !params.contains("ns")
 }
 
 /// A document with line breaks.

@@ -148,18 +148,16 @@ pub(super) async fn prompt(desk: &Desk<'_>) -> Result<Exit, Failure> {
     if desk.printer.json || result.is_none() {
         return call::shown(desk, &document);
     }
-    for message in members(
-        result
-            .and_then(|result| result.get("messages").cloned())
-            .as_ref(),
-    ) {
+    let messages = result.and_then(|result| result.get("messages").cloned());
+    for (at, message) in members(messages.as_ref()).iter().enumerate() {
+        let between = if at == 0 { "" } else { "\n" };
         let role = message.string("role").unwrap_or_default();
         let content = message.object("content").unwrap_or_default();
         let text = content
             .string("text")
             .unwrap_or_else(|| Raw::from(content.clone()).as_str().to_owned());
         desk.printer
-            .result(&format!("{}:\n{text}\n", one_line(&role, 40)))?;
+            .result(&format!("{between}{}:\n{text}", one_line(&role, 40)))?;
     }
     Ok(Exit::Ok)
 }

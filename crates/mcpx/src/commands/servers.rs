@@ -206,10 +206,13 @@ fn print_plan(
             .note(&format!("warning: {}: {why}", file.display()));
     }
     if plan.steps.is_empty() {
-        desk.printer.note(&format!(
-            "no server list of {} was found here",
+        let hosts = if words.iter().any(|word| word == "all") {
+            "any host".to_owned()
+        } else {
             words.join(", ")
-        ));
+        };
+        desk.printer
+            .note(&format!("no server list of {hosts} was found here"));
         return Ok(());
     }
     let mut text = String::new();

@@ -19,7 +19,35 @@ pub(super) fn completion(matches: &ArgMatches, printer: Printer) -> Result<Exit,
         .ok_or_else(|| Failure::usage("`mcpx completion` needs a shell"))?;
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut with_settings(), "mcpx", &mut script);
-    print(&script, "script", printer)
+    let script = with_names(shell, &String::from_utf8_lossy(&script));
+    print(script.as_bytes(), "script", printer)
+}
+
+/// The script, which knows commands and flags, with the way to the names that only a running hub knows.
+fn with_names(shell: Shell, script: &str) -> String {
+    match shell {
+        Shell::Bash => {
+            let script = script.replace("complete -F _mcpx ", "complete -F _mcpx_words ");
+            format!("{}{script}", include_str!("shell_files/words.bash"))
+        }
+        Shell::Zsh => {
+            // Its first line says what it is for; its last ones begin it.
+            let script = script
+                .replace("    _mcpx \"$@\"\n", "    _mcpx_words \"$@\"\n")
+                .replace("compdef _mcpx mcpx", "compdef _mcpx_words mcpx");
+            match script.split_once("\n\n") {
+                Some((head, rest)) => {
+                    format!(
+                        "{head}\n\n{}\n{rest}",
+                        include_str!("shell_files/words.zsh")
+                    )
+                }
+                None => script,
+            }
+        }
+        Shell::Fish => format!("{script}{}", include_str!("shell_files/words.fish")),
+        _ => script.to_owned(),
+    }
 }
 
 /// Prints a text that is no document; with `--json` as the one member of one.

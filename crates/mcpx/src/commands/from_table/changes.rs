@@ -14,7 +14,7 @@ pub(super) fn history(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
         .and_then(|raw| raw.array().ok())
         .map_or(0, |tools| tools.len());
     let changes = whole.object("changes").unwrap_or_default();
-    let mut table = Table::new(["SEEN", "TOOL", "CHANGE", "WHAT"]);
+    let mut table = Table::new(["SEEN", "TOOL", "CHANGE", "WHAT"]).keeping(1);
     let mut any = false;
     for (tool, list) in changes.iter() {
         for change in members(Some(list)) {

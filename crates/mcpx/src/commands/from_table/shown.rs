@@ -49,6 +49,29 @@ pub(super) fn piece(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Rows as a table; `none` is said where there is none.
+pub(super) fn list(desk: &Desk<'_>, document: &Raw, none: &str) -> Result<(), Failure> {
+    if document.array().is_ok_and(|rows| rows.is_empty()) {
+        desk.printer.note(none);
+        return Ok(());
+    }
+    desk.print(document)
+}
+
+/// Which instances were ended, and which were started for the same callers.
+pub(super) fn restart(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
+    let whole = document.object().unwrap_or_default();
+    let mut table = Table::new(["SERVER", "ENDED", "STARTED"]);
+    for server in members(whole.get("servers")) {
+        table.row(["server", "stopped", "started"].map(|name| cell(&server, name)));
+    }
+    if table.is_empty() {
+        desk.printer.note("no server runs");
+        return Ok(());
+    }
+    desk.printer.painted(&table.lines(desk.printer))
+}
+
 /// Whatever the statistics counted, as a table.
 pub(super) fn stats(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let rows = document.object().ok().and_then(|object| {

@@ -79,7 +79,7 @@ impl Format {
                 let whole = record.without(&["v", "attributes"]);
                 let attributes = record.object("attributes").unwrap_or_default();
                 for (name, value) in whole.iter().chain(attributes.iter()) {
-                    pairs.push(pair(name, value));
+                    push_pairs(&mut pairs, name, value);
                 }
                 pairs.join(" ")
             }
@@ -102,13 +102,26 @@ impl Format {
                 }
                 let attributes = record.object("attributes").unwrap_or_default();
                 let rest = record.without(SAID);
+                let mut pairs = vec![line];
                 for (name, value) in rest.iter().chain(attributes.iter()) {
-                    line.push(' ');
-                    line.push_str(&pair(name, value));
+                    push_pairs(&mut pairs, name, value);
                 }
-                line
+                pairs.join(" ")
             }
         }
+    }
+}
+
+/// `name=value`; of an object a pair for each member, `host.os=linux`. What is empty is not said.
+fn push_pairs(pairs: &mut Vec<String>, name: &str, value: &Raw) {
+    match value.object() {
+        Ok(object) => {
+            for (inner, value) in object.iter() {
+                push_pairs(pairs, &format!("{name}.{inner}"), value);
+            }
+        }
+        Err(_) if value.is_null() || value.as_str() == "[]" => {}
+        Err(_) => pairs.push(pair(name, value)),
     }
 }
 
@@ -157,6 +170,13 @@ mod tests {
             Format::Logfmt,
             &record,
             r#"ts=2026-12-01T01:02:03.456789Z level=info msg="demo.echo answered" event=mcp.call server=demo tool=echo trace=cal-1 durationMs=3.25 ok=true note="a \"b\"""#,
+        );
+        let json = r#"{"ts":"2026-12-01T01:02:03Z","level":"info","msg":"m","host":{"os":"linux","name":null},"files":[]}"#;
+        let record = Raw::parse(json).unwrap().object().unwrap();
+        check(
+            Format::Text,
+            &record,
+            "2026-12-01T01:02:03Z INFO  m host.os=linux",
         );
         assert!(Format::JsonPretty.lines(&record).contains("\n  \"ts\""));
         assert_eq!(Format::of("compact"), Format::Compact);
