@@ -105,6 +105,14 @@ fn with_digest(clean: &str, original: &str, chars: usize) -> String {
     format!("{}_x{digest}", &clean[..clean.len().min(room)])
 }
 
+/// The letters and digits of a name, in lower case.
+fn letters(name: &str) -> String {
+    name.chars()
+        .filter(|char| char.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
 /// What a spelling stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolved<'a> {
@@ -123,6 +131,8 @@ pub struct Names {
     identifiers: BTreeMap<String, String>,
     by_identifier: BTreeMap<String, Vec<String>>,
     other_spellings: BTreeMap<String, BTreeSet<String>>,
+    /// By the letters alone, as `createIssue`, `create-issue` and `CREATE_ISSUE` have in common.
+    by_letters: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Names {
@@ -169,7 +179,12 @@ impl Names {
     fn new(identifiers: BTreeMap<String, String>, expected: fn(&str) -> String) -> Self {
         let mut by_identifier: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut other_spellings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut by_letters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (name, identifier) in &identifiers {
+            by_letters
+                .entry(letters(name))
+                .or_default()
+                .insert(name.clone());
             by_identifier
                 .entry(identifier.clone())
                 .or_default()
@@ -185,10 +200,12 @@ impl Names {
             identifiers,
             by_identifier,
             other_spellings,
+            by_letters,
         }
     }
 
-    /// What `spelling` stands for: an original first, then an identifier, then what else one may be spelled as.
+    /// What `spelling` stands for: an original first, then an identifier, then what else one may be spelled as, at last any
+    /// way to write the same letters.
     #[must_use]
     pub fn resolve(&self, spelling: &str) -> Resolved<'_> {
         if let Some((original, _)) = self.identifiers.get_key_value(spelling) {
@@ -203,7 +220,13 @@ impl Names {
                 .get(spelling)
                 .map(|names| names.iter().map(String::as_str).collect())
         };
-        match known.or_else(other).as_deref() {
+        let loose = || {
+            let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+            let is_name = spelling.contains(char::is_alphanumeric) && spelling.chars().all(is_word);
+            let names = is_name.then(|| self.by_letters.get(&letters(spelling)))?;
+            names.map(|names| names.iter().map(String::as_str).collect())
+        };
+        match known.or_else(other).or_else(loose).as_deref() {
             None | Some([]) => Resolved::Unknown,
             Some([one]) => Resolved::One(one),
             Some(several) => Resolved::Several(several.to_vec()),

@@ -107,6 +107,34 @@ fn every_spelling_leads_back_and_a_shared_one_names_all() {
 }
 
 #[test]
+fn any_way_to_write_the_same_letters_leads_to_the_name() {
+    let names = Names::of_tools([
+        "create_issue",
+        "takeScreenshot",
+        "list-all",
+        "click",
+        "a-b",
+        "a_b",
+    ]);
+    for (spelling, name) in [
+        ("createIssue", "create_issue"),
+        ("create-issue", "create_issue"),
+        ("CREATE_ISSUE", "create_issue"),
+        ("take_screenshot", "takeScreenshot"),
+        ("take-screenshot", "takeScreenshot"),
+        ("listAll", "list-all"),
+        ("Click", "click"),
+        ("a_b", "a_b"),
+    ] {
+        assert_eq!(names.resolve(spelling), Resolved::One(name), "{spelling}");
+    }
+    assert_eq!(names.resolve("aB"), Resolved::Several(vec!["a-b", "a_b"]));
+    for spelling in ["", "_", "-", ".click", "create issue", "create.issue"] {
+        assert_eq!(names.resolve(spelling), Resolved::Unknown, "{spelling}");
+    }
+}
+
+#[test]
 fn servers_are_found_by_name_and_namespace() {
     let names = Names::of_servers([
         ("my-tracker", "issues"),

@@ -75,15 +75,34 @@ impl Views {
         }
     }
 
-    /// The server and the tool that `namespace.tool`, `namespace__tool` or a bare name means. A bare name is taken while
+    /// A name that is neither a server's nor a tool's, with the nearest of both.
+    fn unknown_name(&self, spelled: &str) -> CallError {
+        let mut error = self.unknown(spelled);
+        if let CallError::UnknownServer { near, .. } = &mut error {
+            let known = self
+                .by_name
+                .values()
+                .filter_map(|upstream| Some((upstream, upstream.known()?)));
+            for (upstream, known) in known {
+                if let Spelled::Unknown(tools) = known.resolve(spelled, upstream.filter()) {
+                    let namespace = &upstream.server.namespace;
+                    near.extend(tools.iter().map(|tool| format!("{namespace}.{tool}")));
+                }
+            }
+            near.truncate(3);
+        }
+        error
+    }
+
+    /// The server and the tool that `namespace.tool`, `namespace/tool`, `namespace__tool` or a bare name means. A bare name is taken while
     /// one server alone has it.
     ///
     /// # Errors
     /// When no server is meant, or several may be.
     pub fn find_tool(&self, spelled: &str) -> Result<(Arc<Upstream>, String), CallError> {
-        // A server's name may hold a dot itself: the longest that is one is taken.
-        let dots = spelled.match_indices('.').map(|(at, _)| at);
-        for at in dots.collect::<Vec<_>>().into_iter().rev() {
+        // A server's name may hold a dot or a slash itself: the longest that is one is taken.
+        let ends = spelled.rmatch_indices(['.', '/']).map(|(at, _)| at);
+        for at in ends {
             let (server, tool) = (&spelled[..at], &spelled[at + 1..]);
             if let Ok(upstream) = self.find(server) {
                 return Ok((upstream, tool.to_owned()));
@@ -101,7 +120,7 @@ impl Views {
         if let Some(found) = qualified {
             return Ok(found);
         }
-        if let Some((server, _)) = spelled.split_once('.') {
+        if let Some((server, _)) = spelled.split_once(['.', '/']) {
             return Err(self.unknown(server));
         }
         let having: Vec<&Arc<Upstream>> = self
@@ -115,7 +134,7 @@ impl Views {
             .collect();
         match having.as_slice() {
             [one] => Ok((Arc::clone(one), spelled.to_owned())),
-            [] => Err(self.unknown(spelled)),
+            [] => Err(self.unknown_name(spelled)),
             several => Err(CallError::Several {
                 spelled: spelled.to_owned(),
                 candidates: several
