@@ -117,7 +117,8 @@ struct Kept {
 pub struct Subscription {
     /// What is kept and was asked for.
     pub replay: Vec<Arc<Event>>,
-    /// The numbers that were asked for and are gone: from the one asked for to the oldest that is kept.
+    /// That some were missed: the number asked for, and the oldest that is kept. What an earlier daemon told after that
+    /// number is gone too.
     pub gap: Option<(u64, u64)>,
     /// What comes.
     pub live: broadcast::Receiver<Arc<Event>>,
@@ -186,8 +187,10 @@ impl Events {
         };
         let oldest = kept.events.front().map_or(kept.next, |event| event.seq);
         // A number that was never given belongs to an earlier daemon: everything that is kept is new.
-        let since = if since >= kept.next { 0 } else { since };
-        let gap = (since > 0 && since + 1 < oldest).then_some((since, oldest));
+        let is_foreign = since >= kept.next;
+        let is_gone = since > 0 && since + 1 < oldest;
+        let gap = (is_foreign || is_gone).then_some((since, oldest));
+        let since = if is_foreign { 0 } else { since };
         Subscription {
             replay: kept
                 .events
@@ -230,7 +233,9 @@ mod tests {
         );
         assert!(changes.try_recv().is_err());
         assert!(events.subscribe(None).replay.is_empty());
-        assert_eq!(events.subscribe(Some(99)).replay.len(), 2);
+        let foreign = events.subscribe(Some(99));
+        assert_eq!((foreign.gap, foreign.replay.len()), (Some((99, 5)), 2));
+        assert_eq!(events.subscribe(Some(6)).gap, None, "nothing was missed");
         assert_eq!(events.subscribe(Some(0)).gap, None);
     }
 }

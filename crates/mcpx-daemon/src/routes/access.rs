@@ -31,30 +31,46 @@ impl Access {
     /// # Errors
     /// When it names another host, comes from a web page that may not ask, or brings no valid token.
     pub fn check(&self, head: &http::request::Parts) -> Result<(), ApiError> {
-        let text = |name| {
-            head.headers
-                .get(name)
-                .and_then(|value: &http::HeaderValue| value.to_str().ok())
+        self.check_names(head)?;
+        self.check_token(head)
+    }
+
+    /// As [`Self::check`], without the token: a browser that asks whether a page may ask sends none.
+    ///
+    /// # Errors
+    /// When it names another host, or comes from a web page that may not ask.
+    pub(super) fn check_names(&self, head: &http::request::Parts) -> Result<(), ApiError> {
+        // Each one that is there: of two, the one that is looked at could be another than the one that is meant.
+        let all = |name: header::HeaderName| {
+            let values = head.headers.get_all(name).into_iter();
+            values.map(|value| String::from_utf8_lossy(value.as_bytes()))
         };
-        let host = text(header::HOST)
-            .or_else(|| head.uri.authority().map(http::uri::Authority::as_str))
-            .unwrap_or_default();
-        if !self.is_host(host) {
+        let mut hosts: Vec<_> = all(header::HOST).collect();
+        hosts.extend(
+            head.uri
+                .authority()
+                .map(|authority| authority.as_str().into()),
+        );
+        // None is no host of ours either.
+        let stranger = hosts.iter().find(|host| !self.is_host(host));
+        if hosts.is_empty() || stranger.is_some() {
             return Err(forbidden(format!(
                 "the host `{}` is not this daemon's",
-                untrusted_text::terminal::one_line(host, 100)
+                untrusted_text::terminal::one_line(stranger.map_or("", |host| host), 100)
             )));
         }
-        if let Some(origin) = text(header::ORIGIN)
-            && !self.is_origin(origin)
-        {
+        if let Some(origin) = all(header::ORIGIN).find(|origin| !self.is_origin(origin)) {
             return Err(forbidden(format!(
                 "web pages of `{}` may not ask",
-                untrusted_text::terminal::one_line(origin, 100)
+                untrusted_text::terminal::one_line(&origin, 100)
             ))
             .hint("add it to `transport.allowedOrigins` if it may"));
         }
-        let given = text(header::AUTHORIZATION).and_then(|value| {
+        Ok(())
+    }
+
+    fn check_token(&self, head: &http::request::Parts) -> Result<(), ApiError> {
+        let given = text(head, header::AUTHORIZATION).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
@@ -95,15 +111,27 @@ impl Access {
     }
 }
 
+fn text(head: &http::request::Parts, name: header::HeaderName) -> Option<&str> {
+    let value = head.headers.get(name)?;
+    value.to_str().ok()
+}
+
 fn forbidden(message: String) -> ApiError {
     ApiError::new(Code::Forbidden, message)
 }
 
+/// The name or address before the port; what is behind it has to be one.
 fn without_port(host: &str) -> &str {
-    if let Some(rest) = host.strip_prefix('[') {
-        return rest.split(']').next().unwrap_or(rest);
-    }
-    host.rsplit_once(':').map_or(host, |(name, _)| name)
+    let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, "")) => (name, None),
+        Some((name, rest)) => (name, Some(rest.strip_prefix(':').unwrap_or("no port"))),
+        None => match host.rsplit_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (host, None),
+        },
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    if port.is_none_or(is_port) { name } else { host }
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -163,10 +191,41 @@ mod tests {
                 vec![host, good, ("origin", "http://localhost.evil.example")],
                 Some(Code::Forbidden),
             ),
+            (
+                vec![host, good, ("origin", "http://[::1].evil.example")],
+                Some(Code::Forbidden),
+            ),
+            (
+                vec![("host", "[::1].evil.example"), good],
+                Some(Code::Forbidden),
+            ),
+            (
+                vec![("host", "localhost:80.evil.example"), good],
+                Some(Code::Forbidden),
+            ),
+            // Two of them: the one that is looked at must not be another than the one that is meant.
+            (
+                vec![host, ("host", "evil.example"), good],
+                Some(Code::Forbidden),
+            ),
+            (
+                vec![
+                    host,
+                    good,
+                    ("origin", "http://localhost"),
+                    ("origin", "https://evil.example"),
+                ],
+                Some(Code::Forbidden),
+            ),
         ];
         for (headers, expected) in cases {
             let got = access.check(&head(&headers)).err().map(|error| error.code);
             assert_eq!(got, expected, "{headers:?}");
         }
+        let mut unreadable = head(&[host, good]);
+        let name = http::HeaderValue::from_bytes(b"https://\xffevil").expect("a value");
+        unreadable.headers.insert(header::ORIGIN, name);
+        let got = access.check(&unreadable).err().map(|error| error.code);
+        assert_eq!(got, Some(Code::Forbidden));
     }
 }

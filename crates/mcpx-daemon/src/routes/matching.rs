@@ -46,15 +46,21 @@ static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
 pub enum Found {
     /// An operation, and what the path says.
     One(&'static Operation, Vec<(&'static str, String)>),
-    /// Operations of other methods: these.
+    /// Operations of other methods: these, as `Allow` lists them.
     OtherMethod(String),
     /// Nothing.
     None,
 }
 
-/// Finds the operation of a method and a path.
+/// Finds the operation of a method and a path. Where there is GET there is HEAD: the same, and the answer's body is left
+/// out by who sends it.
 #[must_use]
 pub fn find(method: &http::Method, path: &str) -> Found {
+    let method = if *method == http::Method::HEAD {
+        &http::Method::GET
+    } else {
+        method
+    };
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let mut others: Vec<&'static str> = Vec::new();
     for route in ROUTES.iter() {
@@ -67,10 +73,24 @@ pub fn find(method: &http::Method, path: &str) -> Found {
         others.push(route.operation.method.as_str());
     }
     if others.is_empty() {
-        Found::None
-    } else {
-        Found::OtherMethod(others.join(", "))
+        return Found::None;
     }
+    if let Some(at) = others.iter().position(|other| *other == "GET") {
+        others.insert(at + 1, "HEAD");
+    }
+    others.push("OPTIONS");
+    Found::OtherMethod(others.join(", "))
+}
+
+/// The path that was meant, when a `/` at its end is all that is wrong with it.
+#[must_use]
+pub fn without_slash(path: &str) -> Option<&str> {
+    let meant = path.strip_suffix('/')?;
+    let parts: Vec<&str> = meant.split('/').skip(1).collect();
+    ROUTES
+        .iter()
+        .any(|route| fits(route, &parts).is_some())
+        .then_some(meant)
 }
 
 fn fits(route: &Route, parts: &[&str]) -> Option<Vec<(&'static str, String)>> {
@@ -119,12 +139,22 @@ mod tests {
             _ => panic!("not found"),
         }
         assert!(
-            matches!(find(&http::Method::PATCH, "/v1/servers"), Found::OtherMethod(methods) if methods == "GET, POST")
+            matches!(find(&http::Method::PATCH, "/v1/servers"), Found::OtherMethod(methods) if methods == "GET, HEAD, POST, OPTIONS")
+        );
+        assert!(
+            matches!(find(&http::Method::OPTIONS, "/v1/call"), Found::OtherMethod(methods) if methods == "POST, OPTIONS")
+        );
+        assert!(
+            matches!(find(&http::Method::HEAD, "/v1/health"), Found::One(operation, _) if operation.id == Op::Health)
         );
         assert!(matches!(
             find(&http::Method::GET, "/v1/tasks//result"),
             Found::None
         ));
         assert!(matches!(find(&http::Method::GET, "/"), Found::None));
+        assert_eq!(without_slash("/v1/servers/"), Some("/v1/servers"));
+        for path in ["/v1/servers", "/v1/nope/", "/", "", "/v1/tasks//"] {
+            assert_eq!(without_slash(path), None, "{path}");
+        }
     }
 }

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::request::Parts;
+use http::{Request, Response, header};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use mcpx_api::ApiError;
 use mcpx_config::settings::key;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
@@ -15,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::access::Access;
+use super::pages;
 use super::repoll::repoll;
 use super::{Body, refused, respond};
 use crate::front::Fronts;
@@ -23,6 +27,8 @@ use crate::hub::Hub;
 /// Connections of one listener at the same time; further ones wait to be accepted. Each listener has its own room: who
 /// may only knock at the port cannot keep anybody from the socket.
 const CONNECTIONS: usize = 1_024;
+/// How long the rest of a body is taken in that nobody wants.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// Where connections come from.
 enum Door {
@@ -120,24 +126,67 @@ async fn route(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let _open = hub.activity.begin();
+    let Some(access) = access else {
+        return answer(hub, request).await;
+    };
     let (head, body) = request.into_parts();
-    if let Some(access) = access
-        && let Err(error) = access.check(&head)
-    {
-        return refused(&error);
+    if let Err(error) = access.check_names(&head) {
+        return refused_early(&error, &head, body).await;
     }
-    let request = Request::from_parts(head, body);
+    let page = head.headers.get(header::ORIGIN).cloned();
+    let mut response = if pages::is_preflight(&head) {
+        pages::preflight(&head)
+    } else if let Err(error) = access.check(&head) {
+        refused_early(&error, &head, body).await
+    } else {
+        answer(hub, Request::from_parts(head, body)).await
+    };
+    if let Some(page) = page {
+        pages::show(&page, response.headers_mut());
+    }
+    response
+}
+
+async fn answer(hub: &Arc<Hub>, request: Request<Incoming>) -> Response<Body> {
     if Fronts::wants_upgrade(request.headers()) {
         return hub.fronts.upgrade(hub, request).await;
     }
-    if is_mcp(hub, request.uri().path()) {
-        return hub.fronts.respond(hub, request).await;
+    let (head, mut body) = request.into_parts();
+    let waits = will_wait(&head);
+    let is_mcp = is_mcp(hub, head.uri.path());
+    let request = Request::from_parts(head, &mut body);
+    let response = if is_mcp {
+        hub.fronts.respond(hub, request).await
+    } else {
+        respond(hub, request).await
+    };
+    if !waits {
+        take_in(body).await;
     }
-    respond(hub, request).await
+    response
+}
+
+async fn refused_early(error: &ApiError, head: &Parts, body: Incoming) -> Response<Body> {
+    if !will_wait(head) {
+        take_in(body).await;
+    }
+    refused(error)
+}
+
+/// Whether the client sends its body only when it is told to.
+fn will_wait(head: &Parts) -> bool {
+    head.headers.contains_key(header::EXPECT)
+}
+
+/// Takes what is still to come of a body that nobody read: a client that is busy sending would otherwise meet a broken
+/// connection instead of what is wrong.
+async fn take_in(mut body: Incoming) {
+    let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+    let _too_slow = tokio::time::timeout(LINGER, rest).await;
 }
 
 /// Whether the MCP server is there, for clients over HTTP.
 fn is_mcp(hub: &Hub, path: &str) -> bool {
-    let settings = hub.settings();
+    let settings = &hub.at_start;
     settings.bool(key::PROTO_SERVE_MCP) && path == settings.text(key::PROTO_MCP_PATH)
 }

@@ -12,3 +12,7 @@ mod ops_answers;
 mod ops_config;
 mod ops_life;
 mod ops_setup;
+mod routes_events;
+mod routes_pages;
+mod routes_requests;
+mod routes_setup;

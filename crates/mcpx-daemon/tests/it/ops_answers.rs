@@ -470,7 +470,7 @@ async fn an_unknown_profile_is_named_with_those_there_are() {
 }
 
 /// The daemon's record, which only its owner can read.
-fn record(daemon: &Daemon) -> Value {
+pub(crate) fn record(daemon: &Daemon) -> Value {
     let files = std::fs::read_dir(daemon.home().join("state")).expect("a folder");
     let file = files
         .flatten()
