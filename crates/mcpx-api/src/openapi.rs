@@ -279,15 +279,14 @@ fn of_tool(mut item: Value) -> Value {
         return item;
     };
     let mut all = responses(operation);
-    if let Some(own) =
-        post.pointer("/responses/200/content/application~1json/schema/properties/result")
-    {
-        // The answer of every call, with the result of this tool.
-        let own = own.clone();
+    let own = "/responses/200/content/application~1json/schema/properties/result/properties/structuredContent";
+    if let Some(own) = post.pointer(own) {
+        // The answer of every call, with what this tool says in its result.
+        let result = json!({"type": "object", "properties": {"structuredContent": own}});
         all["200"]["content"]["application/json"]["schema"] = json!({
             "allOf": [
                 {"$ref": "#/components/schemas/CallAnswer"},
-                {"type": "object", "properties": {"result": own}}
+                {"type": "object", "properties": {"result": result}}
             ]
         });
     }

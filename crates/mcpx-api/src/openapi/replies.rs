@@ -9,7 +9,7 @@ mod shape;
 
 use serde_json::{Map, Value, json};
 
-use self::shape::{any, flag, object, text, words};
+use self::shape::{any, flag, free, object, reference, text, words};
 
 use crate::{Code, Op};
 
@@ -49,9 +49,9 @@ pub(super) fn of(operation: Op) -> Vec<(u16, &'static str, &'static str)> {
         Op::Globals => one("Declarations.", "Any"),
         Op::Schema => one("The document in the format that was asked for.", "Document"),
         Op::History => one("The tools, and what changed of them.", "History"),
-        Op::Resources | Op::ResourceTemplates | Op::Prompts => {
-            one("What the servers have.", "OfServers")
-        }
+        Op::Resources => one("What the servers have.", "Resources"),
+        Op::ResourceTemplates => one("What the servers have.", "ResourceTemplates"),
+        Op::Prompts => one("What the servers have.", "Prompts"),
         Op::Call => vec![
             (200, "The answer of the server.", "CallAnswer"),
             (202, "The call goes on as a task.", "TaskAnswer"),
@@ -104,7 +104,7 @@ fn general() -> Vec<(&'static str, Value)> {
     let codes: Vec<&str> = Code::all().map(Code::word).collect();
     vec![
         ("Any", any()),
-        ("Document", json!({"type": "object"})),
+        ("Document", free()),
         (
             "Error",
             object([
@@ -119,14 +119,35 @@ fn general() -> Vec<(&'static str, Value)> {
                 ),
                 (
                     "diagnostics?",
-                    json!({"type": "array", "description": "Why a call was wrong, from its schema and what that used to be."}),
+                    json!({
+                        "type": "array",
+                        "items": reference("Finding"),
+                        "description": "Why a call was wrong, from its schema and what that used to be."
+                    }),
                 ),
                 (
                     "delivery?",
                     words(&["not_sent", "outcome_unknown", "answered"]),
                 ),
                 ("server?", text()),
+                ("traceId?", text()),
             ]),
+        ),
+        (
+            "Finding",
+            object([
+                ("kind", text()),
+                ("tool", text()),
+                ("message", text()),
+                ("fatal", flag()),
+                ("field?", text()),
+                ("changed?", reference("FindingChange")),
+                ("fix?", text()),
+            ]),
+        ),
+        (
+            "FindingChange",
+            object([("when", text()), ("kind", text()), ("what", text())]),
         ),
         ("Ok", object([("ok", flag())])),
     ]

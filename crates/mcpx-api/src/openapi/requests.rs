@@ -159,8 +159,8 @@ fn special(operation: &Operation, param: &Param) -> Option<Value> {
                     "namespace": {"description": "The same."},
                     "tool": {"description": "The tool, or `namespace.tool`, as text."},
                     "name": {"description": "The same."},
-                    "args": {"type": "object", "description": "Its arguments."},
-                    "arguments": {"type": "object", "description": "The same."}
+                    "args": {"type": "object", "additionalProperties": true, "description": "Its arguments."},
+                    "arguments": {"type": "object", "additionalProperties": true, "description": "The same."}
                 },
                 "additionalProperties": false
             }
@@ -196,13 +196,17 @@ fn schema(param: &Param, in_body: bool) -> Value {
         Kind::Text => json!({"type": of("string")}),
         Kind::Number => json!({"type": of("integer"), "minimum": 0, "maximum": LARGEST}),
         Kind::Switch if in_body => json!({"type": of("boolean")}),
-        Kind::Switch => json!({
-            "type": ["boolean", "string"],
-            "enum": [true, false, "true", "false", "1", "0", "yes", "no", ""]
-        }),
+        // In two: generators of clients cannot do with an enumeration of both.
+        Kind::Switch => json!({"anyOf": [
+            {"type": "boolean"},
+            {"type": "string", "enum": ["true", "false", "1", "0", "yes", "no", ""]}
+        ]}),
         Kind::List => json!({"type": of("array"), "items": {"type": "string"}}),
-        Kind::Object => json!({"type": of("object")}),
-        Kind::Objects => json!({"type": of("array"), "items": {"type": "object"}}),
+        // Generators of clients take an object that says nothing for one without members.
+        Kind::Object => json!({"type": of("object"), "additionalProperties": true}),
+        Kind::Objects => {
+            json!({"type": of("array"), "items": {"type": "object", "additionalProperties": true}})
+        }
         Kind::Any => json!({}),
     }
 }

@@ -1,45 +1,50 @@
 //! What calls answer, and what they leave behind.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::shape::{count, list, object, reference, text, texts, words};
+use super::shape::{any, count, flag, free, free_as, list, object, reference, text, texts, words};
 
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "CallAnswer",
             object([
-                (
-                    "result?",
-                    json!({"type": "object", "description": "What the server answered, as it answered it."}),
-                ),
+                ("result?", reference("Result")),
                 (
                     "inputRequired?",
-                    json!({"type": "object", "description": "What the server asks before it answers."}),
+                    free_as("What the server asks before it answers."),
                 ),
-                (
-                    "task?",
-                    json!({"type": "object", "description": "The server's own task."}),
-                ),
+                ("task?", free_as("The server's own task.")),
                 ("server", text()),
                 ("tool", text()),
                 ("durationMs", count()),
                 ("traceId", text()),
                 ("instance", text()),
-                ("diagnostics?", json!({"type": "array"})),
+                ("diagnostics?", list(&reference("Finding"))),
             ]),
         ),
+        ("Result", result()),
         (
             "BatchAnswer",
             object([
-                (
-                    "results",
-                    list(&object([
-                        ("index", count()),
-                        ("status", words(&["ok", "failed", "skipped"])),
-                    ])),
-                ),
+                ("results", list(&reference("BatchResult"))),
                 ("failed", count()),
+            ]),
+        ),
+        (
+            "BatchResult",
+            object([
+                ("index", count()),
+                ("status", words(&["ok", "failed", "skipped"])),
+                ("server?", text()),
+                ("tool?", text()),
+                ("result?", reference("Result")),
+                ("error?", text()),
+                ("code?", text()),
+                ("hint?", text()),
+                ("durationMs?", count()),
+                ("traceId?", text()),
+                ("diagnostics?", list(&reference("Finding"))),
             ]),
         ),
         (
@@ -59,6 +64,23 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
             object([("tasks", list(&reference("Task"))), ("broken", texts())]),
         ),
     ]
+}
+
+/// A result as its server made it; a tool's has content, a prompt's messages, a resource's contents.
+fn result() -> Value {
+    let parts = list(&free());
+    let mut result = object([
+        ("content?", parts.clone()),
+        ("structuredContent?", any()),
+        ("isError?", flag()),
+        ("contents?", parts.clone()),
+        ("messages?", parts),
+        ("completion?", free()),
+        ("_meta?", free()),
+    ]);
+    result["additionalProperties"] = true.into();
+    result["description"] = "What the server answered, as it answered it.".into();
+    result
 }
 
 fn task() -> Value {

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{count, flag, list, object, reference, sharing, state, text, texts, words};
+use super::shape::{
+    count, flag, free, list, number, object, reference, sharing, state, text, texts, words,
+};
 
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
@@ -25,26 +27,34 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
             ]),
         ),
         ("Namespaces", list(&reference("Namespace"))),
+        ("Tools", list(&reference("Tool"))),
         (
-            "Tools",
-            list(&object([
+            "Tool",
+            object([
                 ("namespace", text()),
                 ("server", text()),
                 ("function", text()),
                 ("name", text()),
-            ])),
+                ("title?", text()),
+                ("description?", text()),
+                ("inputSchema?", free()),
+                ("outputSchema?", free()),
+                ("annotations?", free()),
+                ("_meta?", free()),
+            ]),
         ),
+        ("FoundTools", list(&reference("FoundTool"))),
         (
-            "FoundTools",
-            list(&object([
+            "FoundTool",
+            object([
                 ("function", text()),
                 ("namespace", text()),
                 ("server", text()),
                 ("tool", text()),
                 ("description?", text()),
                 ("matched", words(&["exact", "prefix", "words"])),
-                ("score", json!({"type": "number"})),
-            ])),
+                ("score", number()),
+            ]),
         ),
         (
             "History",
@@ -52,20 +62,35 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
                 ("tools", texts()),
                 (
                     "changes",
-                    json!({"type": "object", "additionalProperties": list(&object([
-                        ("when", text()),
-                        ("kind", text()),
-                        ("what", text()),
-                        ("field?", text()),
-                        ("from?", text()),
-                    ]))}),
+                    json!({"type": "object", "additionalProperties": list(&reference("Change"))}),
                 ),
             ]),
         ),
-        ("OfServers", list(&of_server())),
+        (
+            "Change",
+            object([
+                ("when", text()),
+                ("kind", text()),
+                ("what", text()),
+                ("field?", text()),
+                ("from?", text()),
+            ]),
+        ),
+        ("Resources", list(&reference("Resource"))),
+        ("Resource", of_server("uri")),
+        ("ResourceTemplates", list(&reference("ResourceTemplate"))),
+        ("ResourceTemplate", of_server("uriTemplate")),
+        ("Prompts", list(&reference("Prompt"))),
+        ("Prompt", of_server("name")),
     ]
 }
 
-fn of_server() -> Value {
-    object([("namespace", text()), ("server", text())])
+/// What a server lists, as it lists it: the member that names it, and more.
+fn of_server(member: &'static str) -> Value {
+    object([
+        ("namespace", text()),
+        ("server", text()),
+        (member, text()),
+        ("description?", text()),
+    ])
 }

@@ -29,16 +29,17 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
                 ("config", texts()),
                 ("configError?", text()),
                 ("configNote?", text()),
-                (
-                    "log?",
-                    object([
-                        ("written", count()),
-                        ("lost", count()),
-                        ("failing?", text()),
-                    ]),
-                ),
+                ("log?", reference("LogStatus")),
                 ("clients", count()),
                 ("servers", list(&reference("ServerStatus"))),
+            ]),
+        ),
+        (
+            "LogStatus",
+            object([
+                ("written", count()),
+                ("lost", count()),
+                ("failing?", text()),
             ]),
         ),
         (
@@ -48,11 +49,12 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
                 ("added", texts()),
                 ("removed", texts()),
                 ("changed", texts()),
-                (
-                    "errors",
-                    list(&object([("server", text()), ("error", text())])),
-                ),
+                ("errors", list(&reference("ServerError"))),
             ]),
+        ),
+        (
+            "ServerError",
+            object([("server", text()), ("error", text())]),
         ),
         (
             "Reloaded",
@@ -69,38 +71,40 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
             "Restarted",
             object([
                 ("lazy", flag()),
-                (
-                    "servers",
-                    list(&object([
-                        ("server", text()),
-                        ("stopped", count()),
-                        ("started", texts()),
-                        ("failed", why("error")),
-                        ("skipped", why("why")),
-                        ("note?", text()),
-                    ])),
-                ),
+                ("servers", list(&reference("ServerRestarted"))),
             ]),
         ),
         (
+            "ServerRestarted",
+            object([
+                ("server", text()),
+                ("stopped", count()),
+                ("started", texts()),
+                ("failed", list(&reference("KeyError"))),
+                ("skipped", list(&reference("KeySkipped"))),
+                ("note?", text()),
+            ]),
+        ),
+        ("KeyError", object([("key", text()), ("error", text())])),
+        ("KeySkipped", object([("key", text()), ("why", text())])),
+        (
             "Protocol",
             object([
-                (
-                    "spoken",
-                    list(&object([
-                        ("revision", text()),
-                        ("era", words(&["modern", "legacy"])),
-                    ])),
-                ),
-                (
-                    "servers",
-                    list(&object([
-                        ("server", text()),
-                        ("first", text()),
-                        ("revision?", text()),
-                        ("confirmed", flag()),
-                    ])),
-                ),
+                ("spoken", list(&reference("Revision"))),
+                ("servers", list(&reference("ServerProtocol"))),
+            ]),
+        ),
+        (
+            "Revision",
+            object([("revision", text()), ("era", words(&["modern", "legacy"]))]),
+        ),
+        (
+            "ServerProtocol",
+            object([
+                ("server", text()),
+                ("first", text()),
+                ("revision?", text()),
+                ("confirmed", flag()),
             ]),
         ),
         (
@@ -108,15 +112,16 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
             object([
                 ("daemon", text()),
                 ("socket", text()),
-                (
-                    "servers",
-                    list(&object([
-                        ("server", text()),
-                        ("scope", text()),
-                        ("key", text()),
-                        ("fix?", text()),
-                    ])),
-                ),
+                ("servers", list(&reference("ServerKey"))),
+            ]),
+        ),
+        (
+            "ServerKey",
+            object([
+                ("server", text()),
+                ("scope", text()),
+                ("key", text()),
+                ("fix?", text()),
             ]),
         ),
         ("Released", object([("released", count())])),
@@ -162,11 +167,6 @@ fn server_status() -> Value {
                 ("queue", count()),
             ]),
         ),
-        ("instances", list(&instance())),
+        ("instances", list(&reference("Instance"))),
     ])
-}
-
-/// What was ended or started, and one more word about it.
-fn why(name: &'static str) -> Value {
-    list(&object([("key", text()), (name, text())]))
 }

@@ -2,29 +2,55 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{count, flag, list, object, text};
+use super::shape::{count, flag, free, list, number, object, reference, text};
 
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "Log",
-            json!({"anyOf": [
-                object([("records", list(&record())), ("cursor", text()), ("more", flag())]),
-                object([("trace", text()), ("chain", list(&object([
-                    ("depth", count()),
-                    ("trace", text()),
-                    ("parent?", text()),
-                    ("records", list(&record())),
-                ])))])
-            ]}),
+            json!({"anyOf": [reference("LogRecords"), reference("LogChain")]}),
         ),
         (
-            "Stats",
-            object([("by", text()), ("rows", list(&json!({"type": "object"})))]),
+            "LogRecords",
+            object([
+                ("records", list(&reference("LogRecord"))),
+                ("cursor", text()),
+                ("more", flag()),
+            ]),
         ),
+        (
+            "LogChain",
+            object([("trace", text()), ("chain", list(&reference("LogLink")))]),
+        ),
+        (
+            "LogLink",
+            object([
+                ("depth", count()),
+                ("trace", text()),
+                ("parent?", text()),
+                ("records", list(&reference("LogRecord"))),
+            ]),
+        ),
+        ("LogRecord", record()),
+        ("Stats", object([("by", text()), ("rows", list(&free()))])),
     ]
 }
 
 fn record() -> Value {
-    object([("ts", text()), ("level", text()), ("msg", text())])
+    object([
+        ("ts", text()),
+        ("level", text()),
+        ("msg", text()),
+        ("template?", text()),
+        ("event?", text()),
+        ("server?", text()),
+        ("tool?", text()),
+        ("session?", text()),
+        ("trace?", text()),
+        ("traceParent?", text()),
+        ("durationMs?", number()),
+        ("ok?", flag()),
+        ("instance?", text()),
+        ("attributes?", free()),
+    ])
 }

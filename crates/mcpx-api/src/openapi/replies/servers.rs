@@ -2,52 +2,30 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{any, count, flag, list, object, reference, sharing, state, text, texts, words};
+use super::shape::{
+    any, count, flag, free, list, object, reference, sharing, state, text, texts, words,
+};
 
 pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         (
             "Servers",
             object([
-                (
-                    "servers",
-                    list(&object([
-                        ("name", text()),
-                        ("namespace", text()),
-                        ("file", text()),
-                        ("line", count()),
-                        ("project", flag()),
-                        ("state", state()),
-                        ("error?", text()),
-                        ("hint?", text()),
-                        ("command?", any()),
-                        ("args?", any()),
-                        ("env?", texts()),
-                        ("cwd?", any()),
-                        ("url?", any()),
-                        ("headers?", texts()),
-                        ("auth?", text()),
-                        ("protocol", text()),
-                        ("sharing", sharing()),
-                        ("scope", text()),
-                        ("max", count()),
-                        ("min", count()),
-                        ("profiles", texts()),
-                        ("pool", text()),
-                    ])),
-                ),
-                (
-                    "untrusted",
-                    list(&object([
-                        ("file", text()),
-                        ("line", count()),
-                        ("kind", words(&["server", "setting"])),
-                        ("name", text()),
-                        ("text", text()),
-                        ("digest", text()),
-                    ])),
-                ),
+                ("servers", list(&reference("Server"))),
+                ("untrusted", list(&reference("Untrusted"))),
                 ("warnings", texts()),
+            ]),
+        ),
+        ("Server", server()),
+        (
+            "Untrusted",
+            object([
+                ("file", text()),
+                ("line", count()),
+                ("kind", words(&["server", "setting"])),
+                ("name", text()),
+                ("text", text()),
+                ("digest", text()),
             ]),
         ),
         (
@@ -64,6 +42,10 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
             ]),
         ),
         ("Setting", setting()),
+        (
+            "SettingShadowed",
+            object([("value", any()), ("source", text())]),
+        ),
         ("Settings", list(&reference("Setting"))),
         (
             "SettingChanged",
@@ -80,6 +62,33 @@ pub(super) fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn server() -> Value {
+    object([
+        ("name", text()),
+        ("namespace", text()),
+        ("file", text()),
+        ("line", count()),
+        ("project", flag()),
+        ("state", state()),
+        ("error?", text()),
+        ("hint?", text()),
+        ("command?", any()),
+        ("args?", any()),
+        ("env?", texts()),
+        ("cwd?", any()),
+        ("url?", any()),
+        ("headers?", texts()),
+        ("auth?", text()),
+        ("protocol", text()),
+        ("sharing", sharing()),
+        ("scope", text()),
+        ("max", count()),
+        ("min", count()),
+        ("profiles", texts()),
+        ("pool", text()),
+    ])
+}
+
 fn setting() -> Value {
     object([
         ("path", text()),
@@ -87,16 +96,13 @@ fn setting() -> Value {
         ("value", any()),
         ("default", text()),
         ("source", text()),
-        (
-            "shadowed",
-            list(&object([("value", any()), ("source", text())])),
-        ),
+        ("shadowed", list(&reference("SettingShadowed"))),
         ("env", text()),
         ("envAliases", texts()),
         ("flag", text()),
         ("flagAliases", texts()),
         ("enum?", texts()),
-        ("enumAliases?", json!({"type": "object"})),
+        ("enumAliases?", free()),
         ("scope", words(&["daemon", "client", "call"])),
         ("hot", flag()),
         ("plumbing", flag()),

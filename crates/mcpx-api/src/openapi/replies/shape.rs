@@ -27,6 +27,20 @@ pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
+/// An object of whatever members. Generators of clients take one that says nothing for one that has none.
+pub(super) fn free() -> Value {
+    json!({"type": "object", "additionalProperties": true})
+}
+
+/// The same, with what it is.
+pub(super) fn free_as(what: &str) -> Value {
+    json!({"type": "object", "additionalProperties": true, "description": what})
+}
+
+pub(super) fn number() -> Value {
+    json!({"type": "number"})
+}
+
 pub(super) fn any() -> Value {
     json!({})
 }
