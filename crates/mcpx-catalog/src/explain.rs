@@ -18,6 +18,7 @@ use untrusted_text::terminal;
 
 use crate::history::{Change, History};
 use crate::names::Names;
+use crate::reference::local;
 use crate::typescript::literal;
 use rejected::About;
 
@@ -274,7 +275,7 @@ pub fn unknown_tool(
     let fix = near.first().and_then(|name| {
         let tool = tools.iter().find(|tool| tool.name == *name)?;
         let path = format!("{namespace}.{}", names.identifier(name));
-        minimal_call(&path, &tool.input_schema().value().ok()?)
+        minimal_call(&path, &local(tool.input_schema().value().ok()?))
     });
     let all: Vec<&str> = names.iter().map(|(_, identifier)| identifier).collect();
     let near: Vec<String> = near

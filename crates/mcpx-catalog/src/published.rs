@@ -1,13 +1,18 @@
 //! The schemas of tools in forms that other programs read: JSON Schema, `OpenAPI`, MCP.
 //!
-//! Schemas of many tools share a document here, so a `$ref` to a place in its own is turned to where that place is now.
-//! One with an `$id` of its own stays as it is: its references are relative to that.
+//! Schemas of many tools share a document here: each is put into the words of 2020-12, and its references are turned to
+//! where their places are now. In the form of MCP a schema stays as its server wrote it.
+
+mod portable;
+
+use std::collections::BTreeSet;
 
 use mcp_wire::{Raw, Tool};
 use serde_json::{Map, Value, json};
 
 use crate::names::{self, Names};
 use crate::typescript::Namespace;
+use portable::portable;
 
 /// Every tool's arguments, and result where it declares one, as definitions of one JSON Schema of 2020-12.
 ///
@@ -75,14 +80,17 @@ pub fn mcp(namespaces: &[Namespace<'_>]) -> Value {
     json!({ "tools": tools })
 }
 
-/// Each tool with the name that stands for it, `namespace.function`.
+/// Each tool with the name that stands for it, `namespace.function`. Two of one name are one.
 fn for_each(namespaces: &[Namespace<'_>], mut work: impl FnMut(&Namespace<'_>, &str, &Tool)) {
+    let mut seen = BTreeSet::new();
     for namespace in namespaces {
         let identifier = namespace.identifier();
         let names = Names::of_tools(namespace.tools.iter().map(|tool| tool.name.clone()));
         for tool in namespace.tools {
             let name = format!("{identifier}.{}", names.identifier(&tool.name));
-            work(namespace, &name, tool);
+            if seen.insert(name.clone()) {
+                work(namespace, &name, tool);
+            }
         }
     }
 }
@@ -91,64 +99,15 @@ fn definitions(namespaces: &[Namespace<'_>], above: &str) -> Map<String, Value> 
     let mut definitions = Map::new();
     for_each(namespaces, |_, name, tool| {
         let input = tool.input_schema().value().unwrap_or(Value::Bool(true));
-        definitions.insert(name.to_owned(), moved(input, &format!("{above}/{name}")));
+        definitions.insert(name.to_owned(), portable(input, &format!("{above}/{name}")));
         if let Some(output) = tool.output_schema() {
             let name = format!("{name}.result");
             let output = output.value().unwrap_or(Value::Bool(true));
-            let output = moved(output, &format!("{above}/{name}"));
+            let output = portable(output, &format!("{above}/{name}"));
             definitions.insert(name, output);
         }
     });
     definitions
-}
-
-/// The schema as it has to read at `place` of another document.
-fn moved(mut schema: Value, place: &str) -> Value {
-    if let Value::Object(members) = &mut schema
-        && !members.contains_key("$id")
-    {
-        members.remove("$schema");
-        turn(&mut schema, place);
-    }
-    schema
-}
-
-/// Turns the references below `schema` to `place`. The depth is that of what was parsed, which is bounded.
-fn turn(schema: &mut Value, place: &str) {
-    match schema {
-        Value::Array(elements) => {
-            for element in elements {
-                turn(element, place);
-            }
-        }
-        Value::Object(members) => {
-            for (keyword, value) in members {
-                match (keyword.as_str(), value) {
-                    ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                        if let Some(rest) = reference.strip_prefix('#')
-                            && (rest.is_empty() || rest.starts_with('/'))
-                        {
-                            *reference = format!("{place}{rest}");
-                        }
-                    }
-                    // Data, not schemas.
-                    ("enum" | "const" | "default" | "examples", _) => {}
-                    // Names of members, which may be spelled like keywords.
-                    (
-                        "properties" | "patternProperties" | "$defs" | "definitions"
-                        | "dependentSchemas",
-                        Value::Object(named),
-                    ) => {
-                        for schema in named.values_mut() {
-                            turn(schema, place);
-                        }
-                    }
-                    (_, value) => turn(value, place),
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 /// A name as one segment of a path in a URL.
@@ -257,7 +216,8 @@ mod tests {
             let space = [Namespace { server: "s", tools: &tools, ..Namespace::default() }];
             let document = json_schema(&space);
             let (mut before, mut after) = (Vec::new(), Vec::new());
-            references(&input, &mut before);
+            references(&reference::local(input.clone()), &mut before);
+            before.retain(|old| !old.starts_with('#') || reference::resolve(&input, old).is_some_and(|found| found.is_object() || found.is_boolean()));
             references(&document["$defs"]["s.t"], &mut after);
             prop_assert_eq!(before.len(), after.len());
             for (old, new) in before.iter().zip(&after) {

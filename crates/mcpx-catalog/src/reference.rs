@@ -1,9 +1,15 @@
 //! Follows a `$ref` within its document, and nowhere else.
+//!
+//! [`local`] makes every reference of a document a pointer from its root; [`resolve`] follows those.
+
+mod local;
 
 use std::borrow::Cow;
 use std::rc::Rc;
 
 use serde_json::Value;
+
+pub(crate) use local::{Below, below, local};
 
 /// The references that were followed on the way to a place, the newest first; what is met again is a cycle.
 #[derive(Clone, Default)]
@@ -43,26 +49,11 @@ pub(crate) fn of(schema: &serde_json::Map<String, Value>) -> Option<&str> {
         .find_map(|keyword| schema.get(keyword)?.as_str())
 }
 
-/// What `reference` names in `root`; nothing when it leads out of the document or to no place in it.
+/// What `reference`, a pointer as [`local`] leaves it, names in `root`; nothing when it leads out of the document or to no
+/// place in it.
 pub(crate) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-    let from = match base {
-        "" => root,
-        _ if names_itself(root, base) => root,
-        _ => definitions(root).find(|definition| names_itself(definition, base))?,
-    };
-    let fragment = percent_decoded(fragment);
-    if fragment.is_empty() || fragment.starts_with('/') {
-        return from.pointer(&fragment);
-    }
-    let anchored = |schema: &&Value| {
-        ["$anchor", "$dynamicAnchor"]
-            .iter()
-            .any(|keyword| schema.get(keyword).and_then(Value::as_str) == Some(&*fragment))
-    };
-    std::iter::once(from)
-        .chain(definitions(from))
-        .find(anchored)
+    let pointer = percent_decoded(reference.strip_prefix('#')?);
+    root.pointer(&pointer)
 }
 
 /// What a cycle through `reference` is called: its last part.
@@ -71,22 +62,8 @@ pub(crate) fn name(reference: &str) -> &str {
     if last.is_empty() { "Root" } else { last }
 }
 
-fn names_itself(schema: &Value, base: &str) -> bool {
-    schema
-        .get("$id")
-        .and_then(Value::as_str)
-        .map(|id| id.trim_end_matches('#'))
-        == Some(base)
-}
-
-fn definitions(root: &Value) -> impl Iterator<Item = &Value> {
-    ["$defs", "definitions"]
-        .into_iter()
-        .filter_map(|keyword| root.get(keyword)?.as_object())
-        .flat_map(|definitions| definitions.values())
-}
-
-fn percent_decoded(text: &str) -> Cow<'_, str> {
+/// Text of a URL without what is encoded in it.
+pub(crate) fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
@@ -118,29 +95,23 @@ mod tests {
 
     #[test]
     fn a_reference_is_followed_within_the_document_alone() {
-        let root = json!({
-            "$id": "https://example.com/tool",
-            "$defs": {"a/b": {"const": 1}, "é": {"const": 2}, "n": {"$anchor": "here", "const": 3}, "m": {"$id": "m", "const": 4}},
-        });
+        let root = json!({"$defs": {"a/b": {"const": 1}, "é": {"const": 2}, "": {"const": 3}}});
         for (reference, constant) in [
             ("#/$defs/a~1b", Some(1)),
             ("#/%24defs/%C3%A9", Some(2)),
-            ("https://example.com/tool#/$defs/a~1b", Some(1)),
-            ("#here", Some(3)),
-            ("m", Some(4)),
-            ("m#", Some(4)),
+            ("#/$defs/", Some(3)),
             ("#/$defs/none", None),
             ("#nowhere", None),
             ("https://example.com/other#/$defs/n", None),
             ("file:///etc/passwd", None),
             ("#/%zz", None),
             ("%", None),
+            ("", None),
         ] {
             let found = resolve(&root, reference).and_then(|schema| schema["const"].as_i64());
             assert_eq!(found, constant, "{reference}");
         }
         assert!(std::ptr::eq(resolve(&root, "#").unwrap(), &root));
-        assert!(std::ptr::eq(resolve(&root, "").unwrap(), &root));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod value_types;
 use mcp_wire::Raw;
 use serde_json::{Map, Value};
 
-use crate::canonical;
+use crate::{canonical, reference};
 
 /// Most rows of one shape. The rest is cut, the deepest first.
 pub const MAX_FIELDS: usize = 500;
@@ -93,7 +93,7 @@ impl Shape {
     #[must_use]
     pub fn of(schema: &Raw) -> Self {
         match schema.value() {
-            Ok(value) => flatten::flatten(&value),
+            Ok(value) => flatten::flatten(&reference::local(value)),
             Err(error) => Self {
                 open: true,
                 unread: Some(canonical::shorten(&error.reason, 200)),

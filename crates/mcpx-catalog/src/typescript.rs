@@ -5,6 +5,7 @@
 //! where it is long, and what comes out parses and type-checks under `--strict`, whatever the schema.
 
 mod combine;
+mod empty;
 mod render;
 mod text;
 
@@ -15,8 +16,9 @@ use mcp_wire::json::JsonError;
 use serde_json::Value;
 
 use crate::names::{self, Names};
-use crate::reference::{self, Trail};
+use crate::reference;
 use combine::{RECORD, UNKNOWN};
+pub(crate) use empty::takes_nothing;
 use render::Renderer;
 pub(crate) use text::literal;
 use text::{comment, comment_lines, member, quoted};
@@ -27,6 +29,9 @@ const MAX_TOOL_TEXT: usize = 2_000;
 const MAX_INSTRUCTIONS: usize = 4_000;
 /// Longest type of one tool, in bytes; a longer one is a plain record.
 const MAX_TYPE_BYTES: usize = 64 << 10;
+
+/// What an object of a result gets: its envelope, unless it has a member of that name.
+const ATTACHED: &str = "type Attached<T> = T extends object ? \"raw\" extends keyof T ? Envelope extends T[\"raw\"] ? T & { readonly raw: Envelope } : T : T & { readonly raw: Envelope } : T;\n";
 
 /// A server's tools and what is said about them.
 #[derive(Debug, Clone, Default)]
@@ -64,9 +69,7 @@ pub fn types(namespaces: &[Namespace<'_>]) -> String {
             .any(|function| function.output.is_some())
     }) {
         text.push_str("type Envelope = { content?: unknown[]; structuredContent?: unknown; isError?: boolean };\n");
-        text.push_str(
-            "type Attached<T> = T extends object ? T & { readonly raw: Envelope } : T;\n",
-        );
+        text.push_str(ATTACHED);
     }
     declare(&spaces, &mut text);
     text
@@ -255,12 +258,12 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
     let mut named = Vec::new();
     let mut note =
         |of: &str, why: String| lines.push(format!("The type of its {of} is left out: {why}."));
-    let input = tool.input_schema().value();
+    let input = tool.input_schema().value().map(reference::local);
     // What cannot be read requires nothing that we know of.
     let is_optional = input.as_ref().map_or(true, takes_nothing);
     let prefix = format!("{space}${identifier}");
-    let mut arguments =
-        rendered(input, &format!("{prefix}$in"), &mut named).unwrap_or_else(|why| {
+    let mut arguments = rendered(input, Some("object"), &format!("{prefix}$in"), &mut named)
+        .unwrap_or_else(|why| {
             note("arguments", why);
             RECORD.to_owned()
         });
@@ -268,7 +271,8 @@ fn function(tool: &Tool, space: &str, index: &Names) -> Function {
         RECORD.clone_into(&mut arguments);
     }
     let output = tool.output_schema().map(|schema| {
-        rendered(schema.value(), &format!("{prefix}$out"), &mut named).unwrap_or_else(|why| {
+        let schema = schema.value().map(reference::local);
+        rendered(schema, None, &format!("{prefix}$out"), &mut named).unwrap_or_else(|why| {
             note("result", why);
             UNKNOWN.to_owned()
         })
@@ -290,15 +294,16 @@ fn shown(name: &str) -> String {
     comment_lines(&quoted(name), 200).concat()
 }
 
-/// The type of a schema; or why there is none.
+/// The type of a schema whose value has the type `word` anyway; or why there is none.
 fn rendered(
     schema: Result<Value, JsonError>,
+    word: Option<&'static str>,
     prefix: &str,
     named: &mut Vec<String>,
 ) -> Result<String, String> {
     let schema = schema.map_err(|error| comment_lines(&error.reason, 200).concat())?;
     let mut renderer = Renderer::new(&schema, prefix.to_owned());
-    let text = renderer.whole(2);
+    let text = renderer.whole(2, word);
     let bytes = text.len() + renderer.named.iter().map(String::len).sum::<usize>();
     if bytes > MAX_TYPE_BYTES {
         return Err(format!(
@@ -307,66 +312,6 @@ fn rendered(
     }
     named.append(&mut renderer.named);
     Ok(text)
-}
-
-/// Whether an empty object fits the schema.
-fn takes_nothing(schema: &Value) -> bool {
-    let mut left = 2_000;
-    takes_empty(schema, schema, &Trail::default().with(schema), &mut left)
-}
-
-fn takes_empty(root: &Value, schema: &Value, trail: &Trail, left: &mut usize) -> bool {
-    let Value::Object(members) = schema else {
-        return schema != &Value::Bool(false);
-    };
-    *left = left.saturating_sub(1);
-    if *left == 0 {
-        return true;
-    }
-    let is_empty = |keyword: &str| {
-        members
-            .get(keyword)
-            .and_then(Value::as_array)
-            .is_none_or(Vec::is_empty)
-    };
-    let list = |keyword: &str| {
-        members
-            .get(keyword)
-            .and_then(Value::as_array)
-            .filter(|list| !list.is_empty())
-    };
-    if !is_empty("required")
-        || members
-            .get("minProperties")
-            .and_then(Value::as_u64)
-            .unwrap_or(0)
-            > 0
-    {
-        return false;
-    }
-    let is_object = match members.get("type") {
-        Some(Value::String(word)) => word == "object",
-        Some(Value::Array(words)) => words.iter().any(|word| word == "object"),
-        _ => true,
-    };
-    let target = reference::of(members).and_then(|reference| reference::resolve(root, reference));
-    let by_reference = target.is_none_or(|target| {
-        trail.holds(target) || takes_empty(root, target, &trail.with(target), left)
-    });
-    is_object
-        && by_reference
-        && list("allOf").is_none_or(|parts| {
-            parts
-                .iter()
-                .all(|part| takes_empty(root, part, trail, left))
-        })
-        && ["anyOf", "oneOf"].iter().all(|keyword| {
-            list(keyword).is_none_or(|parts| {
-                parts
-                    .iter()
-                    .any(|part| takes_empty(root, part, trail, left))
-            })
-        })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::conformity::{allowed, mismatches, said_types};
 use crate::reference;
+use crate::typescript::takes_nothing;
 
 const MAX_NODES: usize = 2_000;
 const MAX_DEPTH: usize = 10;
@@ -25,7 +26,8 @@ pub(crate) fn minimal(schema: &Value) -> Option<Value> {
         open: Vec::new(),
     };
     let value = maker.value(&[schema], 0)?;
-    mismatches(schema, &value).is_empty().then_some(value)
+    let is_wrong = value.as_object().is_some_and(Map::is_empty) && !takes_nothing(schema);
+    (!is_wrong && mismatches(schema, &value).is_empty()).then_some(value)
 }
 
 /// Schemas that hold together for one place, and what is left to be chosen.

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::conformity::{self, Mismatch, Problem};
 use crate::history::History;
+use crate::reference::local;
 use crate::shape::{Field, Shape};
 
 /// What is known when a rejected call is explained.
@@ -24,7 +25,7 @@ impl About<'_> {
     pub(super) fn findings(&self) -> Vec<Finding> {
         let schema = self.tool.input_schema();
         let shape = Shape::of(&schema);
-        let schema = schema.value().ok();
+        let schema = schema.value().ok().map(local);
         let fix = schema
             .as_ref()
             .and_then(|schema| minimal_call(&self.path, schema));

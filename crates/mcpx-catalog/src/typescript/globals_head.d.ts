@@ -1,8 +1,9 @@
 // Made by mcpx from the tools of the configured servers: what a script finds without importing it. Changes here are lost.
+// A script has no browser around it: `"lib": ["es2023"]` in the tsconfig leaves out the browser's names, which a namespace may share.
 
 type Envelope = { content?: unknown[]; structuredContent?: unknown; isError?: boolean; [key: string]: unknown };
 type ToolResult = any;
-type Attached<T> = T extends object ? T & { readonly raw: Envelope } : T;
+type Attached<T> = T extends object ? "raw" extends keyof T ? Envelope extends T["raw"] ? T & { readonly raw: Envelope } : T : T & { readonly raw: Envelope } : T;
 
 /** What a failed call throws. */
 declare class ToolError extends Error {

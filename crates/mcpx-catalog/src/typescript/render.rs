@@ -2,16 +2,20 @@
 //!
 //! References are followed within the document. What leads back to itself becomes a named type where the language
 //! allows one, and `unknown` where it does not (a type that is nothing but itself) or where a limit is reached.
+//!
+//! A type takes every value that the schema takes, with two exceptions that are meant: of a schema that says nothing of
+//! other members, those that it declares are all; one that describes members or elements and no type is of that type.
+
+mod conditions;
+mod own;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use super::combine::{
-    NOTHING, RECORD, Type, UNKNOWN, braces, intersection, list_of, literals, single, union,
-};
-use super::text::{describe, member};
+use super::combine::{NOTHING, RECORD, Type, UNKNOWN, intersection, single, union};
 use crate::reference::{self, Trail};
+use own::said_words;
 
 /// How deep a type may nest.
 const MAX_DEPTH: usize = 12;
@@ -19,8 +23,6 @@ const MAX_DEPTH: usize = 12;
 const MAX_NODES: usize = 4_000;
 /// Most schemas that are walked through to find cycles.
 const MAX_WALK: usize = 100_000;
-/// Most elements of a tuple that are listed.
-const MAX_TUPLE: usize = 20;
 
 /// Renders the schemas of one tool.
 pub(super) struct Renderer<'a> {
@@ -40,27 +42,36 @@ pub(super) struct Renderer<'a> {
 
 /// Where a type stands.
 #[derive(Clone)]
-struct Place {
+struct Place<'a> {
     trail: Trail,
     depth: usize,
     indent: usize,
     /// Whether a member or element lies between here and the name of the type that is being defined.
     is_guarded: bool,
+    /// The types that the value has by what was said of the same place; nothing when nothing was.
+    words: Vec<&'a str>,
+    /// Whether this is a part of a schema for the same place.
+    is_part: bool,
 }
 
-impl Place {
+impl<'a> Place<'a> {
     fn inside(&self, indent: usize) -> Self {
         Self {
             trail: self.trail.clone(),
             depth: self.depth + 1,
             indent,
             is_guarded: true,
+            words: Vec::new(),
+            is_part: false,
         }
     }
 
-    fn deeper(&self) -> Self {
+    /// The place of a part.
+    fn part(&self, words: &[&'a str]) -> Self {
         Self {
             depth: self.depth + 1,
+            words: words.to_vec(),
+            is_part: true,
             ..self.clone()
         }
     }
@@ -80,13 +91,15 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The type of the whole document, at `indent`.
-    pub(super) fn whole(&mut self, indent: usize) -> String {
+    /// The type of the whole document, at `indent`. `word` is the type that its value has anyway.
+    pub(super) fn whole(&mut self, indent: usize, word: Option<&'a str>) -> String {
         let place = Place {
             trail: Trail::default(),
             depth: 0,
             indent,
             is_guarded: true,
+            words: word.into_iter().collect(),
+            is_part: false,
         };
         let text = self.schema(self.root, &place).text;
         while let Some((schema, name)) = self.waiting.pop_front() {
@@ -95,6 +108,8 @@ impl<'a> Renderer<'a> {
                 depth: 0,
                 indent: 0,
                 is_guarded: false,
+                words: Vec::new(),
+                is_part: false,
             };
             let body = self.schema(schema, &place).text;
             self.named.push(format!("type {name} = {body};\n"));
@@ -102,7 +117,7 @@ impl<'a> Renderer<'a> {
         text
     }
 
-    fn schema(&mut self, schema: &'a Value, place: &Place) -> Type {
+    fn schema(&mut self, schema: &'a Value, place: &Place<'a>) -> Type {
         let Value::Object(members) = schema else {
             return single(if schema == &Value::Bool(false) {
                 "never"
@@ -114,29 +129,30 @@ impl<'a> Renderer<'a> {
         if self.left == 0 || place.depth > MAX_DEPTH {
             return single(UNKNOWN);
         }
+        let said = said_words(members);
+        let words = if said.is_empty() { &place.words } else { &said };
         let mut parts = Vec::new();
         if let Some(reference) = reference::of(members) {
-            parts.push(self.reference(reference, place));
+            parts.push(self.reference(reference, &place.part(words)));
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(schemas) = schemas(members.get(keyword)) {
                 let types = schemas
                     .iter()
-                    .map(|schema| self.schema(schema, &place.deeper()))
+                    .map(|schema| self.schema(schema, &place.part(words)))
                     .collect();
                 parts.push(union(types));
             }
         }
         for schema in schemas(members.get("allOf")).into_iter().flatten() {
-            parts.push(self.schema(schema, &place.deeper()));
+            parts.push(self.schema(schema, &place.part(words)));
         }
-        // A bare `object` beside other parts says nothing that they do not, and would open them to any member.
-        let says_members = ["properties", "required", "patternProperties"]
-            .iter()
-            .any(|keyword| members.contains_key(*keyword));
-        let own = self.own(members, place);
-        if parts.is_empty() || says_members || own.text != RECORD && own.text != NOTHING {
+        let own = self.own(members, words, place);
+        if parts.is_empty() || !is_bare(members, &own) {
             parts.insert(0, own);
+        }
+        if !place.is_part {
+            parts.extend(self.conditional(schema, words, place));
         }
         let whole = intersection(parts);
         if members.get("nullable") == Some(&Value::Bool(true)) {
@@ -145,19 +161,22 @@ impl<'a> Renderer<'a> {
         whole
     }
 
-    fn reference(&mut self, reference: &str, place: &Place) -> Type {
+    fn reference(&mut self, reference: &str, place: &Place<'a>) -> Type {
         let Some(target) = reference::resolve(self.root, reference) else {
             return single(UNKNOWN);
         };
         if place.is_guarded && self.is_cycle(target) {
-            return single(self.name(target, reference));
+            return Type {
+                text: self.name(target, reference),
+                members: alternatives(target),
+            };
         }
         if place.trail.holds(target) {
             return single(UNKNOWN);
         }
         let place = Place {
             trail: place.trail.with(target),
-            ..place.deeper()
+            ..place.clone()
         };
         self.schema(target, &place)
     }
@@ -234,141 +253,27 @@ impl<'a> Renderer<'a> {
         self.waiting.push_back((target, name.clone()));
         name
     }
+}
 
-    /// What a schema says without its references and combinations.
-    fn own(&mut self, members: &'a Map<String, Value>, place: &Place) -> Type {
-        if let Some(value) = members.get("const") {
-            return literals(std::slice::from_ref(value));
-        }
-        if let Some(Value::Array(values)) = members.get("enum") {
-            return literals(values);
-        }
-        let words: Vec<&str> = match members.get("type") {
-            Some(Value::String(word)) => vec![word],
-            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-            _ => Vec::new(),
-        };
-        if words.is_empty() {
-            let has = |keywords: &[&str]| {
-                keywords
-                    .iter()
-                    .any(|keyword| members.contains_key(*keyword))
-            };
-            return if has(&[
-                "properties",
-                "required",
-                "patternProperties",
-                "additionalProperties",
-            ]) {
-                self.object(members, place)
-            } else if has(&["items", "prefixItems"]) {
-                self.array(members, place)
-            } else {
-                single(UNKNOWN)
-            };
-        }
-        let mut types = Vec::new();
-        for word in words {
-            types.push(match word {
-                "string" | "boolean" | "null" => single(word),
-                "number" | "integer" => single("number"),
-                "object" => self.object(members, place),
-                "array" => self.array(members, place),
-                _ => single(UNKNOWN),
-            });
-        }
-        union(types)
-    }
+/// Whether a type says no more than that there is an object: beside other parts, which say that too, it would open them to
+/// any member.
+fn is_bare(members: &Map<String, Value>, own: &Type) -> bool {
+    let is_open = ["additionalProperties", "unevaluatedProperties"]
+        .iter()
+        .filter_map(|keyword| members.get(*keyword))
+        .any(|others| others.is_object() || others == &Value::Bool(true));
+    let has = |keyword: &str| members.contains_key(keyword);
+    own.text == RECORD && !is_open && !has("patternProperties")
+        || own.text == NOTHING && !has("properties") && !has("required")
+}
 
-    fn object(&mut self, schema: &'a Map<String, Value>, place: &Place) -> Type {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let required: BTreeSet<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let mut names: BTreeSet<&str> = properties
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        names.extend(&required);
-        let mut rows: Vec<(Vec<String>, String)> = Vec::new();
-        let is_empty = names.is_empty();
-        for name in names {
-            let property = properties.and_then(|properties| properties.get(name));
-            let value = property.map_or_else(
-                || single(UNKNOWN),
-                |property| self.schema(property, &place.inside(place.indent + 2)),
-            );
-            let mark = if required.contains(name) { "" } else { "?" };
-            let lines = property
-                .map(|property| describe(name, property))
-                .unwrap_or_default();
-            rows.push((lines, format!("{}{mark}: {};", member(name), value.text)));
-        }
-        let others = schema
-            .get("additionalProperties")
-            .or_else(|| schema.get("unevaluatedProperties"));
-        let patterns = schema
-            .get("patternProperties")
-            .and_then(Value::as_object)
-            .is_some_and(|patterns| !patterns.is_empty());
-        match others {
-            Some(Value::Bool(false)) if is_empty && !patterns => return single(NOTHING),
-            // An index has to fit every named member too.
-            Some(Value::Object(_)) if is_empty && !patterns => {
-                let value = others.map_or_else(
-                    || single(UNKNOWN),
-                    |others| self.schema(others, &place.inside(place.indent)),
-                );
-                return single(format!("{{ [key: string]: {} }}", value.text));
-            }
-            Some(Value::Object(_) | Value::Bool(true)) => {
-                rows.push((Vec::new(), "[key: string]: unknown;".to_owned()));
-            }
-            _ if is_empty => return single(RECORD),
-            _ if patterns => rows.push((Vec::new(), "[key: string]: unknown;".to_owned())),
-            _ => {}
-        }
-        single(braces(&rows, place.indent))
-    }
-
-    fn array(&mut self, schema: &'a Map<String, Value>, place: &Place) -> Type {
-        let items = schema.get("items");
-        let tuple = schema
-            .get("prefixItems")
-            .or(items.filter(|items| items.is_array()));
-        let inside = place.inside(place.indent);
-        let Some(tuple) = schemas(tuple).filter(|tuple| tuple.len() <= MAX_TUPLE) else {
-            let element = match items {
-                Some(items @ (Value::Object(_) | Value::Bool(_))) if tuple.is_none() => {
-                    self.schema(items, &inside)
-                }
-                _ => single(UNKNOWN),
-            };
-            return single(list_of(&element));
-        };
-        let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
-        let mut elements = Vec::new();
-        for (index, element) in (0_u64..).zip(tuple) {
-            let element = self.schema(element, &inside);
-            let mark = if index < least { "" } else { "?" };
-            elements.push(format!("({}){mark}", element.text));
-        }
-        let rest = items.filter(|items| items.is_object()).or_else(|| {
-            schema
-                .get("additionalItems")
-                .filter(|items| items.is_object())
-        });
-        if let Some(rest) = rest {
-            let rest = self.schema(rest, &inside);
-            elements.push(format!("...{}", list_of(&rest)));
-        }
-        single(format!("[{}]", elements.join(", ")))
-    }
+/// About how many alternatives a type has that is known by its name alone.
+fn alternatives(schema: &Value) -> usize {
+    let count = |keyword: &str| schema.get(keyword)?.as_array().map(Vec::len);
+    let all = ["anyOf", "oneOf", "enum", "type"]
+        .into_iter()
+        .filter_map(count);
+    all.map(|count| count.max(1)).product::<usize>().max(1)
 }
 
 fn schemas(value: Option<&Value>) -> Option<&Vec<Value>> {

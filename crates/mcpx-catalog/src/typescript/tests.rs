@@ -174,7 +174,7 @@ fn a_whole_namespace_reads_like_this() {
         format!(
             r#"type ToolResult = any;
 type Envelope = {{ content?: unknown[]; structuredContent?: unknown; isError?: boolean }};
-type Attached<T> = T extends object ? T & {{ readonly raw: Envelope }} : T;
+type Attached<T> = T extends object ? "raw" extends keyof T ? Envelope extends T["raw"] ? T & {{ readonly raw: Envelope }} : T : T & {{ readonly raw: Envelope }} : T;
 
 /**
  * The server "issue-tracker".

@@ -49,6 +49,26 @@ pub(super) fn member(name: &str) -> String {
     }
 }
 
+/// One member of an object type. One that need not be there and is named like what every object has takes that too: an
+/// object without it would not be taken.
+pub(super) fn optional(name: &str, value: &str) -> String {
+    const EVERY_OBJECT: &[&str] = &[
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    ];
+    let inherited = if EVERY_OBJECT.contains(&name) {
+        " | Function"
+    } else {
+        ""
+    };
+    format!("{}?: {value}{inherited};", member(name))
+}
+
 /// A value as a script writes it.
 pub(crate) fn literal(value: &Value) -> String {
     match value {

@@ -8,6 +8,10 @@
 #[path = "../../src/any_schema.rs"]
 mod any_schema;
 
+mod client;
+mod published;
+mod taken;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -58,7 +62,8 @@ fn write(dir: &TempDir, name: &str, spaces: &[Namespace<'_>]) {
 /// Checks every file of `dir` in one run.
 fn check_types(dir: &TempDir) -> Output {
     let config = json!({"compilerOptions": {"strict": true, "noEmit": true, "target": "es2022", "lib": ["es2022"], "module": "esnext",
-        "moduleResolution": "bundler", "types": [], "erasableSyntaxOnly": true}, "include": ["*.ts"]});
+        "moduleResolution": "bundler", "types": [], "erasableSyntaxOnly": true, "isolatedModules": true, "verbatimModuleSyntax": true,
+        "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true}, "include": ["*.ts"]});
     fs::write(dir.path().join("tsconfig.json"), config.to_string()).unwrap();
     let compiler = testkit::peers::dir().join("typescript/node_modules/typescript/bin/tsc");
     assert!(
@@ -97,6 +102,7 @@ fn the_corpus_passes_the_compiler() {
     let huge = "x*/`${\u{2028}\0".repeat(120_000);
     let one = json!([{"name": "huge", "description": huge, "inputSchema": {"properties": {"a": {"description": huge, "default": huge, "enum": [huge]}}}}]);
     all.push(("huge".to_owned(), tools(&one)));
+    all.push(("sizes".to_owned(), tools(&taken::sizes())));
     for (name, tools) in &all {
         let text = Some("*/ `${x}` \u{2028}\n@ts-expect-error");
         let space = Namespace {
@@ -304,66 +310,4 @@ export async function use() {
 "#;
     fs::write(dir.path().join("usage.ts"), usage).unwrap();
     assert_sound(&check_types(&dir));
-}
-
-#[test]
-fn the_client_runs_as_it_is_and_unwraps_what_comes_back() {
-    let dir = TempDir::new().unwrap();
-    let hostile =
-        corpus(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/typescript/hostile.json"));
-    write(
-        &dir,
-        "t",
-        &[Namespace {
-            server: "my-server",
-            tools: &hostile,
-            ..Namespace::default()
-        }],
-    );
-    let script = r#"
-import { connect, tools, my_server, ToolError } from "./t.client.ts";
-const seen = [];
-let next;
-try { await my_server.a_b(); } catch (error) { seen.push(error.message); }
-connect(async (server, tool, args) => { seen.push([server, tool, args]); return next; });
-next = { content: [{ type: "text", text: "plain" }] };
-seen.push(await my_server.a_b({ x: 1 }), await my_server["a-b"](), await my_server["__proto__"](), await tools["my-server"].new());
-next = { content: [{ type: "text", text: "{\"n\": 1}" }] };
-const parsed = await my_server.a_b();
-seen.push(parsed, parsed.raw === next);
-next = { content: [{ type: "text", text: "{no json" }] };
-seen.push(await my_server.a_b());
-next = { structuredContent: { s: 2 }, content: [] };
-seen.push(await my_server.a_b());
-next = { content: [{ type: "image", data: "" }] };
-seen.push(await my_server.a_b());
-next = { isError: true, content: [{ type: "text", text: "went wrong" }] };
-try { await my_server.a_b(); } catch (error) { seen.push([error instanceof ToolError, error.message, error.server, error.tool, error.raw === next, error.diagnostics]); }
-console.log(JSON.stringify(seen));
-"#;
-    fs::write(dir.path().join("run.mjs"), script).unwrap();
-    let output = Command::new(testkit::peers::mcp::node())
-        .args(["--no-warnings", "--experimental-strip-types", "run.mjs"])
-        .current_dir(dir.path())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let call = |tool: &str| json!(["my-server", tool, {}]);
-    assert_eq!(
-        serde_json::from_slice::<Value>(&output.stdout).unwrap(),
-        json!([
-            "not connected: call `connect` before the first tool",
-            ["my-server", "a_b", {"x": 1}], call("a-b"), call("__proto__"), call("new"),
-            "plain", "plain", "plain", "plain",
-            call("a_b"), {"n": 1}, true,
-            call("a_b"), "{no json",
-            call("a_b"), {"s": 2},
-            call("a_b"), [{"type": "image", "data": ""}],
-            call("a_b"), [true, "went wrong", "my-server", "a_b", true, []],
-        ])
-    );
 }
