@@ -14,7 +14,7 @@ use mcpx_config::{Asked, Server};
 use mcpx_store::trust::{Accepted, TrustFile};
 use serde_json::{Value, json};
 
-use self::files::{Scope, target};
+use self::files::{Scope, What, target};
 use super::Reply;
 use super::catalogue::state;
 use crate::hub::Hub;
@@ -102,7 +102,7 @@ pub(super) async fn add(
 ) -> Result<Reply, ApiError> {
     let name = params.required("name")?;
     let entry = entry::read(params)?;
-    let file = target(hub, caller, Scope::read(params, "scope")?)?;
+    let file = target(hub, caller, Scope::read(params, "scope")?, What::Server)?;
     let replace = params.switch("replace");
     let (draft_file, entry_name) = (file.clone(), name.clone());
     let saved = on_disk(move || {
@@ -148,7 +148,7 @@ pub(super) async fn remove(
 ) -> Result<Reply, ApiError> {
     let name = params.required("name")?;
     let file = match Scope::read(params, "scope")? {
-        Some(scope) => target(hub, caller, Some(scope))?,
+        Some(scope) => target(hub, caller, Some(scope), What::Server)?,
         None => origin(hub, &name)?,
     };
     let (draft_file, entry_name) = (file.clone(), name.clone());

@@ -2,7 +2,6 @@
 
 use clap::{Arg, ArgAction, Args as _, Command, value_parser};
 use mcpx_api::{Op, Operation};
-
 use mcpx_config::import::Host;
 
 use super::from_table;

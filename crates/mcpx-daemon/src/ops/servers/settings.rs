@@ -11,7 +11,7 @@ use mcpx_config::settings::{Resolved, Source};
 use mcpx_config::write::Draft;
 use mcpx_config::{Asked, Settings};
 
-use super::files::{self, Scope, target};
+use super::files::{self, Scope, What, target};
 use super::{Reply, accept, on_disk, refused, take_up};
 use crate::hub::Hub;
 use crate::lifecycle::reload;
@@ -176,7 +176,7 @@ async fn write(
     scope: Scope,
     text: Option<String>,
 ) -> Result<Reply, ApiError> {
-    let file = target(hub, caller, Some(scope))?;
+    let file = target(hub, caller, Some(scope), What::Setting)?;
     let path = setting.path;
     let is_set = text.is_some();
     let before = hub
