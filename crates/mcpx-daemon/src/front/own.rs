@@ -1,18 +1,24 @@
 //! The hub's own tools: each is a row of the operations' table, described for a model.
 
+mod arguments;
+
 use std::sync::LazyLock;
 
 use mcp_wire::content::Content;
 use mcp_wire::json::Kind as JsonKind;
 use mcp_wire::{CallResult, Object, Raw};
+use mcpx_api::Op;
 use mcpx_api::operation::{Effect, Kind, Operation, Param};
-use mcpx_api::{ApiError, Op, Params};
 use serde_json::{Map, Value, json};
 
+pub(super) use self::arguments::params;
 use crate::ops::Reply;
 
 /// Parameters that say who asks: the connection says it already.
 const OF_THE_CONNECTION: [&str; 2] = ["context", "session"];
+/// Parameters that a model is not told of: which servers it sees is its person's choice, it has no tool that would
+/// collect a task, and it follows no log.
+const UNTOLD: [&str; 5] = ["profile", "skipDefault", "allProfiles", "task", "after"];
 /// The tools that a model needs to get to any other; hosts that load tools when they are needed load these at once.
 const CORE: [Op; 3] = [Op::Search, Op::Types, Op::Call];
 /// Most namespaces that the instructions name.
@@ -38,9 +44,7 @@ pub(super) fn operation(tool: &str) -> Option<&'static Operation> {
 /// When a model wants it, behind the summary of the table.
 fn when(id: Op) -> &'static str {
     match id {
-        Op::Namespaces => {
-            "Begin here: it lists what can be reached through this server, without starting anything."
-        }
+        Op::Namespaces => "Begin here to see what can be reached through this server.",
         Op::Search => {
             "Use it to find a tool for a task when you do not know its name. The results name each tool as `namespace.tool`."
         }
@@ -54,9 +58,7 @@ fn when(id: Op) -> &'static str {
             "`tool` is `namespace.tool`, or the tool with `server`; `args` is an object as its signature says. The answer is the tool's own. When a call is refused, read what the answer says about the arguments, and correct them."
         }
         Op::Batch => "Use it for several calls that do not need each other's answers.",
-        Op::ResultRead => {
-            "Use it with the handle that stands in the answer of a call whose result was too large."
-        }
+        Op::ResultRead => "Its handle stands in the answer of the call.",
         Op::Status => "Use it when a server fails or does not answer: it says why.",
         Op::LogQuery => "Use it to find out what happened to an earlier call.",
         _ => "",
@@ -87,14 +89,9 @@ fn define(operation: &Operation) -> Raw {
 }
 
 fn schema(operation: &Operation) -> Value {
-    let shown = || {
-        operation
-            .params
-            .iter()
-            .filter(|param| !OF_THE_CONNECTION.contains(&param.name))
-    };
+    let shown = || operation.params.iter().filter(|param| is_told(param.name));
     let properties: Map<String, Value> = shown()
-        .map(|param| (param.name.to_owned(), property(param)))
+        .map(|param| (param.name.to_owned(), property(operation.id, param)))
         .collect();
     let required: Vec<&str> = shown()
         .filter(|param| param.required)
@@ -111,13 +108,29 @@ fn schema(operation: &Operation) -> Value {
     schema
 }
 
-fn property(param: &Param) -> Value {
+fn is_told(param: &str) -> bool {
+    !OF_THE_CONNECTION.contains(&param) && !UNTOLD.contains(&param)
+}
+
+fn property(operation: Op, param: &Param) -> Value {
     let mut property = match param.kind {
+        Kind::Text if !param.choices.is_empty() => {
+            json!({"type": "string", "enum": param.choices})
+        }
         Kind::Text => json!({"type": "string"}),
         Kind::Number => json!({"type": "integer", "minimum": 0}),
         Kind::Switch => json!({"type": "boolean"}),
         Kind::List => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Object => json!({"type": "object"}),
+        Kind::Objects if operation == Op::Batch => json!({"type": "array", "items": {
+            "type": "object",
+            "properties": {
+                "server": {"type": "string"},
+                "tool": {"type": "string"},
+                "args": {"type": "object"}
+            },
+            "required": ["tool"]
+        }}),
         Kind::Objects => json!({"type": "array", "items": {"type": "object"}}),
         Kind::Any => json!({}),
     };
@@ -148,52 +161,6 @@ pub(super) fn instructions(namespaces: &[String]) -> String {
         text.push('.');
     }
     text
-}
-
-/// The arguments of a call, checked against the table. Words that models take from other hubs are understood.
-///
-/// # Errors
-/// When they are not what the operation takes.
-pub(super) fn params(operation: &Operation, sent: Option<&Raw>) -> Result<Params, ApiError> {
-    let mut given = match sent {
-        None => Object::new(),
-        Some(raw) if raw.is_null() => Object::new(),
-        Some(raw) => raw.object().map_err(|_| {
-            ApiError::bad(format!(
-                "`arguments` was {}, expected a JSON object",
-                raw.kind().word()
-            ))
-        })?,
-    };
-    if operation.id == Op::Call {
-        for (theirs, ours) in [
-            ("namespace", "server"),
-            ("arguments", "args"),
-            ("name", "tool"),
-        ] {
-            if !given.contains(ours)
-                && let Some(value) = given.remove(theirs)
-            {
-                given.set(ours, value);
-            }
-        }
-        unwrap_args(&mut given);
-    }
-    for name in OF_THE_CONNECTION {
-        given.remove(name);
-    }
-    Params::check(operation, given)
-}
-
-/// Some models write the arguments as text.
-fn unwrap_args(given: &mut Object) {
-    let inner = given
-        .string("args")
-        .and_then(|text| Raw::parse(&text).ok())
-        .filter(|raw| raw.kind() == JsonKind::Object);
-    if let Some(inner) = inner {
-        given.set("args", inner);
-    }
 }
 
 /// What an operation answered, as a tool's result.
@@ -244,11 +211,20 @@ mod tests {
             for param in operation.params {
                 assert_eq!(
                     properties.contains(param.name),
-                    !OF_THE_CONNECTION.contains(&param.name),
+                    is_told(param.name),
                     "{name}.{}",
                     param.name
                 );
+                let words = properties
+                    .object(param.name)
+                    .and_then(|property| property.get("enum").cloned());
+                let choices = (!param.choices.is_empty()).then(|| Raw::of(param.choices));
+                assert_eq!(words, choices, "{name}.{}", param.name);
             }
+            assert!(
+                !is_told("task") && !properties.contains("task"),
+                "nothing collects a task"
+            );
             assert_eq!(
                 tool.hints().read_only,
                 operation.effect == Effect::Reads,
@@ -258,19 +234,35 @@ mod tests {
     }
 
     #[test]
-    fn words_of_other_hubs_are_understood_and_unknown_ones_are_not() {
-        let call = mcpx_api::operation(Op::Call);
-        let sent = Raw::parse(
-            r#"{"namespace":"a","name":"b","arguments":"{\"x\":1}","session":"forged"}"#,
-        );
-        let params = params(call, sent.ok().as_ref()).expect("parameters");
-        assert_eq!(params.text("server").as_deref(), Some("a"));
-        assert_eq!(params.text("tool").as_deref(), Some("b"));
-        assert_eq!(params.members("args"), Some(Object::new().with("x", 1)));
-        assert_eq!(params.text("session"), None);
-        let wrong = Raw::parse(r#"{"tool":"a.b","argz":{}}"#).expect("JSON");
-        let error = super::params(call, Some(&wrong)).expect_err("an error");
-        assert!(error.message.contains("argz"), "{error}");
+    fn the_definitions_are_small_and_such_that_strict_interfaces_of_models_take_them() {
+        let mut bytes = 0;
+        for (name, raw) in tools() {
+            bytes += raw.as_str().len();
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            assert!(name.len() <= 64 && name.chars().all(is_plain), "{name}");
+            let tool = raw.value().expect("a tree");
+            let schema = &tool["inputSchema"];
+            assert_eq!(schema["type"], "object", "{name}");
+            for word in ["anyOf", "oneOf", "allOf", "$ref", "not"] {
+                assert!(
+                    !raw.as_str().contains(&format!("\"{word}\"")),
+                    "{name}: {word}"
+                );
+            }
+            let required = schema["required"].as_array();
+            for param in required.into_iter().flatten() {
+                let param = param.as_str().expect("a name");
+                assert!(schema["properties"].get(param).is_some(), "{name}.{param}");
+            }
+            for (param, property) in schema["properties"].as_object().expect("properties") {
+                assert!(property["type"].is_string(), "{name}.{param}");
+                if property["type"] == "array" {
+                    assert!(property["items"]["type"].is_string(), "{name}.{param}");
+                }
+            }
+        }
+        // About 1,500 tokens.
+        assert!(bytes < 6_200, "{bytes}");
     }
 
     #[test]
