@@ -14,7 +14,7 @@ const SESSION: Param = Param::body(
     Kind::Text,
     "the session alone, instead of `context`",
 );
-const TASK_ID: Param = Param::path("id", "the task, `tsk-…`");
+const TASK_ID: Param = Param::path("id", "the task, `task-…`");
 
 const fn posts(
     id: Op,
