@@ -121,6 +121,7 @@ pub(crate) fn launch(written: &Value) -> String {
     ] {
         match entry.get(key) {
             None | Some(Value::Null) => {}
+            Some(Value::Object(members)) if members.is_empty() => {}
             Some(Value::String(text)) => line.push_str(&format!(", {label} {text}")),
             Some(value) => line.push_str(&format!(", {label} {value}")),
         }

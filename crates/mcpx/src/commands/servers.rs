@@ -86,6 +86,12 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
         Failure::with_hint_lines(Exit::Failed, &error.to_string())
     };
     let plan = plan(&lists, &target).map_err(wrong)?;
+    // Of the lists that are there, none could be read.
+    let exit = if plan.steps.is_empty() && !plan.problems.is_empty() {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    };
     let replaces = switch(matches, "replace");
     let writes = switch(matches, "write");
     let saved = if writes {
@@ -98,11 +104,8 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
     }
     if desk.printer.json {
         let steps: Vec<Raw> = plan.steps.iter().map(|step| row(step, replaces)).collect();
-        let problems: Vec<String> = plan
-            .problems
-            .iter()
-            .map(|(file, why)| format!("{}: {why}", file.display()))
-            .collect();
+        let problems = plan.problems.iter();
+        let problems: Vec<String> = problems.map(|(_, why)| why.clone()).collect();
         let backup = saved.as_ref().and_then(|saved| saved.backup.clone());
         let document = Object::new()
             .with("file", plan.target.display().to_string())
@@ -114,7 +117,7 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
             )
             .with_some("backup", backup.map(|path| path.display().to_string()));
         desk.printer.document(&Raw::from(document))?;
-        return Ok(Exit::Ok);
+        return Ok(exit);
     }
     print_plan(desk, &plan, replaces, &words)?;
     match saved {
@@ -135,7 +138,7 @@ pub(super) async fn import(desk: &Desk<'_>) -> Result<Exit, Failure> {
         )),
         None => {}
     }
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 fn target(desk: &Desk<'_>) -> Result<PathBuf, Failure> {
@@ -201,11 +204,13 @@ fn print_plan(
     replaces: bool,
     words: &[String],
 ) -> Result<(), Failure> {
-    for (file, why) in &plan.problems {
-        desk.printer
-            .note(&format!("warning: {}: {why}", file.display()));
+    for (_, why) in &plan.problems {
+        desk.printer.note(&format!("warning: {why}"));
     }
     if plan.steps.is_empty() {
+        if !plan.problems.is_empty() {
+            return Ok(());
+        }
         let hosts = if words.iter().any(|word| word == "all") {
             "any host".to_owned()
         } else {

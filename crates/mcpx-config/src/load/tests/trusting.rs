@@ -49,6 +49,45 @@ fn a_changed_launch_asks_again_and_a_changed_description_does_not() {
 }
 
 #[test]
+fn whatever_decides_a_launch_asks_again() {
+    let program = r#""command": "x", "args": ["a"], "env": {"A": "1"}, "cwd": "/", "protocol": "legacy", "mcpx": {"scope": "cwd", "sharing": "shared"}"#;
+    let network = r#""url": "http://h", "type": "http", "headers": {"A": "1"}, "auth": {"type": "bearer", "token": "${T}"}"#;
+    let view = r#""aliasOf": "b", "mcpx": {"tools": ["a"], "excludeTools": ["b"]}"#;
+    for (entry, from, to) in [
+        (program, r#""x""#, r#""y""#),
+        (program, r#"["a"]"#, r#"["a", "b"]"#),
+        (program, r#""A": "1""#, r#""A": "2""#),
+        (program, r#""A": "1""#, r#""PATH": ".", "A": "1""#),
+        (program, r#""cwd": "/""#, r#""cwd": "/tmp""#),
+        (program, "legacy", "modern"),
+        (program, r#""cwd", "sharing""#, r#""call", "sharing""#),
+        (program, "shared", "exclusive"),
+        (network, "http://h", "http://evil"),
+        (network, r#""type": "http""#, r#""type": "sse""#),
+        (
+            network,
+            r#""type": "http""#,
+            r#""type": "http", "transport": "sse""#,
+        ),
+        (network, r#""A": "1""#, r#""A": "${SECRET}""#),
+        (network, "${T}", "${OTHER}"),
+        (view, r#""b", "mcpx""#, r#""c", "mcpx""#),
+        (view, r#"["a"]"#, r#"["a", "b"]"#),
+        (view, r#"["b"]"#, "[]"),
+    ] {
+        let written = |entry: &str| server(&format!("{{{entry}}}"));
+        let place = Place::new()
+            .file("work/.mcp.json", &written(entry))
+            .trusting();
+        assert!(place.load().untrusted.is_empty(), "{entry}");
+        let changed = entry.replacen(from, to, 1);
+        assert_ne!(changed, entry, "{from}");
+        let place = place.file("work/.mcp.json", &written(&changed));
+        assert_eq!(place.load().untrusted.len(), 1, "{changed}");
+    }
+}
+
+#[test]
 fn an_untrusted_entry_does_not_displace_the_persons_own() {
     let place = Place::new()
         .file(USER, &server(r#"{"command": "mine"}"#))
