@@ -11,6 +11,7 @@ mod files;
 mod ladder;
 mod printer;
 mod render;
+mod serve;
 mod settings;
 
 use std::ffi::OsString;

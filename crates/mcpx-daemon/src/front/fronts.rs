@@ -1,26 +1,25 @@
-//! The fronts of a hub: one for each kind over HTTP, one for each connection of `mcpx serve`.
+//! The fronts of a hub: one for each kind over HTTP, one for each connection of `mcpx serve`; how they begin and end.
+
+mod pipe;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{Request, Response};
 use http_body_util::BodyExt as _;
-use hyper_util::rt::TokioIo;
 use mcp_server::http::{Http, HttpConfig};
 use mcp_server::{Config, Limits, Sealer, Server};
-use mcpx_api::{ApiError, Caller, Code};
+use mcpx_api::{ApiError, Code};
 use mcpx_config::settings::key;
+use tokio_util::sync::CancellationToken;
 
 use super::follow::follow;
 use super::who::{ByHeaders, Who};
 use super::{Common, Front, Kind, Surface};
 use crate::hub::Hub;
-use crate::routes::{Body, refused, response};
-
-/// The protocol of an upgraded connection: messages as over stdio.
-const STDIO_PROTOCOL: &str = "mcpx-stdio";
+use crate::routes::{Body, refused};
 
 /// Most kinds that are served over HTTP at the same time.
 const KINDS: usize = 32;
@@ -30,6 +29,8 @@ const KINDS: usize = 32;
 pub struct Fronts {
     http: Mutex<HashMap<Kind, Served>>,
     stdio: Mutex<HashMap<u64, Served>>,
+    /// Cancelled when the daemon is to end: connections of `mcpx serve` take no more.
+    ending: CancellationToken,
     next: AtomicU64,
     pub(super) common: Arc<Common>,
     sealer: OnceLock<Arc<Sealer>>,
@@ -63,60 +64,6 @@ impl Fronts {
                 .map(|body| body.map_err(|never| match never {}).boxed_unsync()),
             Err(error) => refused(&error),
         }
-    }
-
-    /// Turns a connection into one of `mcpx serve`: messages as over stdio, for one caller, until either side ends it.
-    pub async fn upgrade(
-        &self,
-        hub: &Arc<Hub>,
-        mut request: Request<hyper::body::Incoming>,
-    ) -> Response<Body> {
-        let caller = Caller::from_headers(request.headers());
-        let begun = async {
-            let kind = Kind::read(hub, request.uri().query().unwrap_or_default())?;
-            self.over_stdio(hub, kind, caller).await
-        };
-        let (number, served) = match begun.await {
-            Ok(begun) => begun,
-            Err(error) => return refused(&error),
-        };
-        let upgrading = hyper::upgrade::on(&mut request);
-        let hub = Arc::clone(hub);
-        tokio::spawn(async move {
-            let _open = hub.activity.begin();
-            if let Ok(upgraded) = upgrading.await {
-                let (input, output) = tokio::io::split(TokioIo::new(upgraded));
-                tokio::select! {
-                    // How it ended is the client's affair.
-                    _ended = mcp_server::stdio::serve(&served.server, input, output) => {}
-                    () = async {
-                        hub.stopping.cancelled().await;
-                        served.server.shut_down().await;
-                    } => {}
-                }
-            }
-            hub.fronts.end_stdio(&hub, number).await;
-        });
-        let mut switching = response(StatusCode::SWITCHING_PROTOCOLS, "", String::new());
-        let headers = switching.headers_mut();
-        headers.remove(header::CONTENT_TYPE);
-        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(header::UPGRADE, HeaderValue::from_static(STDIO_PROTOCOL));
-        switching
-    }
-
-    /// Whether a request wants its connection upgraded.
-    #[must_use]
-    pub fn wants_upgrade(head: &http::HeaderMap) -> bool {
-        head.get(header::UPGRADE)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.eq_ignore_ascii_case(STDIO_PROTOCOL))
-    }
-
-    /// How many connections of `mcpx serve` there are.
-    #[must_use]
-    pub fn connections(&self) -> usize {
-        lock(&self.stdio).len()
     }
 
     async fn over_http(&self, hub: &Arc<Hub>, kind: Kind) -> Result<Http, ApiError> {
@@ -158,32 +105,6 @@ impl Fronts {
         Ok(http)
     }
 
-    async fn over_stdio(
-        &self,
-        hub: &Arc<Hub>,
-        kind: Kind,
-        mut caller: Caller,
-    ) -> Result<(u64, Served), ApiError> {
-        let number = self.number();
-        // The connection is one caller, whatever the command that opened it says of single calls.
-        caller.ephemeral = false;
-        caller.call = None;
-        if caller.session.is_none() {
-            // A process without a number is told apart by its connection.
-            caller.session = Some(match caller.pid {
-                Some(pid) => format!("mcp-{pid}"),
-                None => format!("mcp-c{number}"),
-            });
-        }
-        let who = Who {
-            connected: Some(caller),
-            prefix: String::new(),
-        };
-        let served = self.begin(hub, number, kind, who).await?;
-        lock(&self.stdio).insert(number, served.clone());
-        Ok((number, served))
-    }
-
     /// A front, with its servers read and looked at for clashes.
     async fn begin(
         &self,
@@ -195,7 +116,7 @@ impl Fronts {
         self.follow(hub);
         let front = Front::new(hub, number, kind, who, Arc::clone(&self.common));
         // A server that cannot be read says so when it is asked.
-        let _told_later = front.read(hub).await;
+        let _told_later = front.read_within(hub, super::GREETING).await;
         Surface::new(hub, &front.kind).check()?;
         front.tell_what_changed(hub);
         let server = Server::new(
@@ -209,27 +130,6 @@ impl Fronts {
             server,
             http: None,
         })
-    }
-
-    async fn end_stdio(&self, hub: &Arc<Hub>, number: u64) {
-        let served = lock(&self.stdio).remove(&number);
-        let Some(Served { front, .. }) = served else {
-            return;
-        };
-        front.end().await;
-        let Some(caller) = &front.who.connected else {
-            return;
-        };
-        let mut caller = caller.clone();
-        // A session that somebody else named may go on elsewhere.
-        if !caller
-            .session
-            .as_deref()
-            .is_some_and(|session| session.starts_with("mcp-"))
-        {
-            caller.session = None;
-        }
-        front.release(hub, &caller).await;
     }
 
     fn number(&self) -> u64 {
@@ -273,6 +173,15 @@ impl Fronts {
         let _left = tokio::time::timeout(grace, ending).await;
     }
 
+    /// Takes up the settings that change while a front is served.
+    pub(crate) fn take_up_settings(&self, hub: &Hub) {
+        let limits = config(hub, false).limits;
+        let (http, stdio) = (lock(&self.http), lock(&self.stdio));
+        for served in http.values().chain(stdio.values()) {
+            served.server.resize(limits.message_bytes, limits.task_ttl);
+        }
+    }
+
     /// From the first front on, clients hear of what happens in the hub.
     fn follow(&self, hub: &Arc<Hub>) {
         self.following.get_or_init(|| {
@@ -309,7 +218,7 @@ fn make_room(all: &mut HashMap<Kind, Served>) -> Result<Option<Served>, ApiError
 }
 
 fn http_config(hub: &Hub) -> HttpConfig {
-    let settings = hub.settings();
+    let settings = &hub.at_start;
     HttpConfig {
         path: settings.text(key::PROTO_MCP_PATH).to_owned(),
         // Hosts, origins and tokens were looked at before.
@@ -324,7 +233,7 @@ fn http_config(hub: &Hub) -> HttpConfig {
 
 /// `is_pipe`: what runs when the client has sent its last message is seen through.
 fn config(hub: &Hub, is_pipe: bool) -> Config {
-    let settings = hub.settings();
+    let (settings, at_start) = (hub.settings(), &hub.at_start);
     let usual = Limits::default();
     let grace = if is_pipe {
         settings.duration(key::TRANSPORT_STDIO_DRAIN)
@@ -336,9 +245,9 @@ fn config(hub: &Hub, is_pipe: bool) -> Config {
         limits: Limits {
             message_bytes: usize::try_from(settings.bytes(key::HTTP_CALL_BODY_LIMIT))
                 .unwrap_or(usize::MAX),
-            answer: settings.duration(key::PROTO_ASK_TIMEOUT),
-            rounds: settings.int(key::PROTO_ASK_ROUNDS).max(1),
-            state: settings.duration(key::PROTO_STATE_TTL),
+            answer: at_start.duration(key::PROTO_ASK_TIMEOUT),
+            rounds: at_start.int(key::PROTO_ASK_ROUNDS).max(1),
+            state: at_start.duration(key::PROTO_STATE_TTL),
             task_ttl: settings.duration(key::TASKS_TTL),
             grace,
             ..usual

@@ -23,6 +23,7 @@ pub(crate) fn begin(hub: &Arc<Hub>, restart: bool) {
     if hub.draining.swap(true, Ordering::SeqCst) {
         return;
     }
+    hub.fronts.end_connections();
     let data = Object::new().with("restart", restart);
     hub.events.publish(kind::DAEMON_STOP, None, None, data);
     let hub = Arc::clone(hub);

@@ -1,18 +1,18 @@
-//! `mcpx serve`: an MCP server over stdio. The bytes go to the daemon as they are, and come from it.
+//! `mcpx serve`: an MCP server over standard streams, by the daemon. It outlives the daemon.
 
-use mcpx_api::Caller;
+use mcp_server::stdio;
+use mcpx_api::{Caller, Effect, operations};
 use mcpx_config::settings::key;
-use tokio::io::AsyncWriteExt as _;
 
 use super::Desk;
 use crate::args::from_table::text;
 use crate::exit::{Exit, Failure};
 use crate::ladder::Hub;
+use crate::serve::{Terms, ToDaemon, relay};
 
-/// Passes bytes on until the client has gone and what was under way is answered.
+/// Serves until the client has said its last and what was under way is answered.
 pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let passthrough = desk.config.settings.list(key::MCP_PASSTHROUGH).join(",");
-    let mut path = "/mcp".to_owned();
     let mut query = Vec::new();
     if !passthrough.is_empty() {
         query.push(format!("passthrough={}", encoded(&passthrough)));
@@ -20,55 +20,51 @@ pub(super) async fn serve(desk: &Desk<'_>) -> Result<Exit, Failure> {
     if let Some(tools) = text(&desk.typed.matches, "tools") {
         query.push(format!("tools={tools}"));
     }
-    if !query.is_empty() {
-        path = format!("{path}?{}", query.join("&"));
-    }
-    // The whole connection is one caller: this process, or the session that its host names.
+    let path = if query.is_empty() {
+        "/mcp".to_owned()
+    } else {
+        format!("/mcp?{}", query.join("&"))
+    };
+    // All connections are one caller: this process, or the session that its host names.
     let caller = Caller {
         pid: i32::try_from(std::process::id()).ok(),
         ephemeral: false,
         ..desk.caller()
     };
-    let hub = Hub::new(&desk.told, &desk.config, caller, desk.printer)?;
-    refuse_itself(desk, &hub)?;
-    let client = hub.connected().await?;
-    let daemon = client.upgrade(&path, "mcpx-stdio").await?;
-    let (mut from_daemon, mut to_daemon) = tokio::io::split(daemon);
-    let (mut stdin, mut stdout) = (tokio::io::stdin(), tokio::io::stdout());
-    let up = async {
-        let _broken = tokio::io::copy(&mut stdin, &mut to_daemon).await;
-        let _broken = to_daemon.shutdown().await;
+    refuse_itself(desk, &caller)?;
+    let way = ToDaemon {
+        told: &desk.told,
+        config: &desk.config,
+        caller,
+        printer: desk.printer,
+        path,
     };
-    let down = async {
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            let read = tokio::io::AsyncReadExt::read(&mut from_daemon, &mut buffer).await;
-            let Ok(length @ 1..) = read else { break };
-            let piece = buffer.get(..length).unwrap_or_default();
-            if stdout.write_all(piece).await.is_err() || stdout.flush().await.is_err() {
-                break;
-            }
-        }
+    let settings = &desk.config.settings;
+    let message = settings.bytes(key::HTTP_CALL_BODY_LIMIT);
+    let terms = Terms {
+        message: usize::try_from(message).unwrap_or(usize::MAX),
+        drain: settings.duration(key::TRANSPORT_STDIO_DRAIN),
+        reads: reads(passthrough.is_empty()),
     };
-    tokio::pin!(down);
-    let drain = desk.config.settings.duration(key::TRANSPORT_STDIO_DRAIN);
-    tokio::select! {
-        () = &mut down => {}
-        // Open work is finished.
-        () = up => {
-            let _given_up = tokio::time::timeout(drain, down).await;
-        }
-    }
-    Ok(Exit::Ok)
+    relay(&way, terms, stdio::stdin(), stdio::stdout()).await
+}
+
+/// The hub's own tools that only read. A server that is passed through may have one of the same name, which may do
+/// anything.
+fn reads(is_alone: bool) -> Vec<&'static str> {
+    let own = operations::all()
+        .filter(|operation| is_alone && operation.effect == Effect::Reads && operation.idempotent);
+    own.filter_map(|operation| operation.tool).collect()
 }
 
 /// A list that names the hub as one of its servers, such as that of a host that both read: the daemon would serve itself.
-fn refuse_itself(desk: &Desk<'_>, hub: &Hub<'_>) -> Result<(), Failure> {
+fn refuse_itself(desk: &Desk<'_>, caller: &Caller) -> Result<(), Failure> {
     let owner = desk
         .told
         .surroundings
         .variable(child_process::mark::VARIABLE);
     let is_ours = |nonce: &str| owner == Some(nonce);
+    let hub = Hub::new(&desk.told, &desk.config, caller.clone(), desk.printer)?;
     if hub.record().is_some_and(|record| is_ours(&record.nonce)) {
         return Err(Failure::failed(
             "this `mcpx serve` was started by the daemon that it would serve: the server list names the hub itself",
