@@ -168,6 +168,45 @@ fn a_setting_is_written_typed_and_taken_out() {
 }
 
 #[test]
+fn a_second_server_of_one_namespace_is_refused() {
+    let text = r#"{"mcpServers": {
+        "a-b": {"command": "x"},
+        "off": {"command": "y", "disabled": true, "mcpx": {"namespace": "z"}}
+    }}"#;
+    let (_folder, mut draft) = draft(text);
+    let error = draft.put_server("a_b", &entry()).unwrap_err().to_string();
+    assert!(
+        error.contains(
+            "c.json:2:9: the new server `a_b` would have the namespace `a_b`, and `a-b` has it"
+        ),
+        "{error}"
+    );
+    draft.put_server("a-b", &entry()).unwrap();
+    draft.put_server("z", &entry()).unwrap();
+    let mut named = entry();
+    named["mcpx"] = json!({"namespace": "c"});
+    draft.put_server("a_b", &named).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_stays_as_it_is() {
+    let (folder, mut draft) = draft(FILE);
+    let path = folder.path().join("c.json");
+    let mut mode = fs::metadata(&path).unwrap().permissions();
+    mode.set_readonly(true);
+    fs::set_permissions(&path, mode).unwrap();
+    draft.put_server("c", &entry()).unwrap();
+    let error = draft.save().unwrap_err().to_string();
+    assert!(
+        error.ends_with("cannot be written: it is read-only"),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), FILE);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn an_entry_that_would_not_load_is_refused() {
     let (_folder, mut draft) = draft("{}");
     let error = draft
