@@ -225,7 +225,7 @@ impl Http {
             Ok(takes) => takes,
             Err(refused) => return *refused,
         };
-        let limit = self.0.server.limits().message_bytes;
+        let limit = self.0.server.message_bytes();
         let bytes = match body::read(body, limit, self.0.config.read, &self.0.bodies).await {
             Ok(bytes) => bytes,
             Err(refused) => return *refused,

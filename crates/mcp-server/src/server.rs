@@ -2,7 +2,8 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use mcp_wire::{RpcError, error};
@@ -16,6 +17,10 @@ use crate::{Config, Context, Incoming, Limits, Notifier, Offer, Reply, Sealer, S
 
 /// The code of an error that says there is no room. Not one of the protocol's: this happened here.
 pub(crate) const BUSY: i64 = 503;
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
 
 /// A service ready to be served. A clone is the same server.
 #[derive(Clone)]
@@ -39,6 +44,9 @@ pub struct Shared {
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) listeners: Arc<Semaphore>,
     connections: AtomicU64,
+    /// Instead of [`Limits::message_bytes`] and [`Limits::task_ttl`], which may change while it runs.
+    message_bytes: AtomicUsize,
+    task_ttl_ms: AtomicU64,
 }
 
 impl std::ops::Deref for Server {
@@ -69,8 +77,19 @@ impl Server {
             requests: Arc::new(Semaphore::new(limits.requests)),
             listeners: Arc::new(Semaphore::new(limits.listeners)),
             connections: AtomicU64::new(0),
+            message_bytes: AtomicUsize::new(limits.message_bytes),
+            task_ttl_ms: AtomicU64::new(millis(limits.task_ttl)),
             config,
         }))
+    }
+
+    /// From now on messages may have so many bytes, and new tasks are kept at most so long; instead of
+    /// [`Limits::message_bytes`] and [`Limits::task_ttl`].
+    pub fn resize(&self, message_bytes: usize, task_ttl: Duration) {
+        self.0.message_bytes.store(message_bytes, Ordering::Relaxed);
+        self.0
+            .task_ttl_ms
+            .store(millis(task_ttl), Ordering::Relaxed);
     }
 
     /// Ends it: subscriptions end with their answer, requests may go on for [`Limits::grace`], what then still runs is
@@ -93,6 +112,14 @@ impl Server {
 impl Shared {
     pub(crate) fn limits(&self) -> &Limits {
         &self.config.limits
+    }
+
+    pub(crate) fn message_bytes(&self) -> usize {
+        self.message_bytes.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn task_ttl(&self) -> Duration {
+        Duration::from_millis(self.task_ttl_ms.load(Ordering::Relaxed))
     }
 
     pub(crate) fn offer(&self) -> Arc<Offer> {

@@ -145,11 +145,12 @@ struct Pipe {
 
 impl Pipe {
     async fn read<R: AsyncRead + Unpin>(&self, input: &mut R) -> Result<(), StdioError> {
-        let mut lines = Lines::new(self.server.limits().message_bytes);
+        let mut lines = Lines::new(self.server.message_bytes());
         let mut buffer = vec![0; READ_BYTES];
         loop {
             // No deadline: a client may say nothing for days.
             let count = input.read(&mut buffer).await.map_err(StdioError::Read)?;
+            lines.set_limit(self.server.message_bytes());
             match buffer.get(..count) {
                 Some(bytes) if !bytes.is_empty() => lines.push(bytes),
                 _ => lines.finish(),
@@ -168,7 +169,7 @@ impl Pipe {
     }
 
     async fn refuse_long(&self, line: &TooLong) {
-        let limit = self.server.limits().message_bytes;
+        let limit = self.server.message_bytes();
         let message = format!("a message of {} bytes; the limit is {limit}", line.bytes);
         match (&line.id, line.names_method) {
             (Some(id), true) => {

@@ -86,6 +86,11 @@ impl Lines {
         self.done.pop_front()
     }
 
+    /// From now on lines may have so many bytes; one that was over the limit before stays so.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// How long the line is until now that is being dropped because it is over the limit.
     #[must_use]
     pub fn skipped(&self) -> Option<u64> {

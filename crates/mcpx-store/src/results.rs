@@ -7,6 +7,7 @@ use std::{
     fs::File,
     io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
     path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -135,7 +136,7 @@ pub enum ResultsError {
 #[derive(Clone)]
 pub struct Results {
     folder: PathBuf,
-    limits: ResultLimits,
+    limits: Arc<RwLock<ResultLimits>>,
     clock: Clock,
 }
 
@@ -143,7 +144,7 @@ impl std::fmt::Debug for Results {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Results")
             .field("folder", &self.folder)
-            .field("limits", &self.limits)
+            .field("limits", &self.limits())
             .finish_non_exhaustive()
     }
 }
@@ -159,9 +160,18 @@ impl Results {
         private_dir(&folder)?;
         Ok(Self {
             folder,
-            limits,
+            limits: Arc::new(RwLock::new(limits)),
             clock,
         })
+    }
+
+    /// From now on these hold; what is too much or too old goes with the next sweep.
+    pub fn set_limits(&self, limits: ResultLimits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    fn limits(&self) -> ResultLimits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a result. Older ones go where there is no room. Bytes that are not UTF-8 are binary, whatever `kind` says.
@@ -171,11 +181,9 @@ impl Results {
     /// [`ResultsError::TooLarge`] and [`ResultsError::Store`].
     pub fn keep(&self, bytes: &[u8], kind: Kind, label: &str) -> Result<Handle, ResultsError> {
         let total = bytes.len() as u64;
-        if total > self.limits.max_bytes {
-            return Err(ResultsError::TooLarge {
-                bytes: total,
-                max: self.limits.max_bytes,
-            });
+        let max = self.limits().max_bytes;
+        if total > max {
+            return Err(ResultsError::TooLarge { bytes: total, max });
         }
         let kind = match kind {
             Kind::Json | Kind::Text if std::str::from_utf8(bytes).is_err() => Kind::Binary,
@@ -256,7 +264,7 @@ impl Results {
     ) -> Result<Piece, ResultsError> {
         let (handle, file, _) = self.open_result(id)?;
         let mut bytes = Vec::new();
-        file.take(self.limits.max_bytes.max(handle.total))
+        file.take(self.limits().max_bytes.max(handle.total))
             .read_to_end(&mut bytes)
             .map_err(|error| StoreError::io("read", &self.folder.join(&handle.id), error))?;
         let text = pointer::select(&bytes, pointer)?;
@@ -307,7 +315,8 @@ impl Results {
             bytes_kept: found.iter().map(|(_, size)| size).sum(),
             ..Swept::default()
         };
-        let is_over = |bytes: u64| bytes.saturating_add(needed) > self.limits.max_bytes;
+        let limits = self.limits();
+        let is_over = |bytes: u64| bytes.saturating_add(needed) > limits.max_bytes;
         if needed > 0 && !is_over(swept.bytes_kept) {
             // There is room; what is old goes with the next sweep.
             return swept;
@@ -324,7 +333,7 @@ impl Results {
         files.sort_unstable();
         let now = (self.clock)();
         for (created, path, size) in files {
-            let is_old = now.duration_since(created) > self.limits.max_age;
+            let is_old = now.duration_since(created) > limits.max_age;
             if (is_old || is_over(swept.bytes_kept)) && matches!(remove(&path), Ok(true)) {
                 swept.removed += 1;
                 swept.bytes_removed += size;

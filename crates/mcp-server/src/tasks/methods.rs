@@ -43,7 +43,7 @@ impl Server {
         method: &str,
     ) -> Result<Object, RpcError> {
         let era = context.era();
-        let most = self.limits().task_ttl;
+        let most = self.task_ttl();
         let ttl = work.ttl.or(asked_ttl).unwrap_or(most).min(most);
         let owner = Self::owner(caller, era);
         let entry = self
@@ -279,7 +279,7 @@ impl Server {
             tokio::select! {
                 () = entry.until_over_or_asking() => {}
                 () = caller.cancelled.cancelled() => return Err(cancelled()),
-                () = tokio::time::sleep(self.limits().task_ttl) => return Err(cancelled()),
+                () = tokio::time::sleep(self.task_ttl()) => return Err(cancelled()),
             }
             let (Some(questions), Some(connection)) = (entry.start_asking(), &caller.connection)
             else {

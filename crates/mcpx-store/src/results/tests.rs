@@ -278,3 +278,26 @@ proptest! {
         prop_assert_eq!(all, text);
     }
 }
+
+#[test]
+fn limits_that_change_hold_for_what_comes_and_for_what_is_there() {
+    let bench = bench(1_000);
+    let first = bench.results.keep(b"first", Kind::Text, "x").unwrap();
+    let seconds = SignedDuration::from_secs;
+    bench.results.clone().set_limits(ResultLimits {
+        max_bytes: 4,
+        max_age: seconds(100),
+    });
+    let refused = bench.results.keep(b"second", Kind::Text, "x").unwrap_err();
+    assert!(matches!(refused, ResultsError::TooLarge { max: 4, .. }));
+    assert_eq!(bench.results.sweep().removed, 1);
+    assert!(bench.results.handle(&first.id).is_err());
+    bench.results.set_limits(ResultLimits {
+        max_bytes: 1_000,
+        max_age: seconds(1),
+    });
+    let third = bench.results.keep(b"third", Kind::Text, "x").unwrap();
+    bench.second.store(2, Ordering::Relaxed);
+    assert_eq!(bench.results.sweep().removed, 1);
+    assert!(bench.results.handle(&third.id).is_err());
+}
