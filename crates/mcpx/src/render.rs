@@ -21,6 +21,8 @@ pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// The column that is cut last.
     kept: usize,
+    /// Columns that are left out where not all have room.
+    spared: Vec<usize>,
 }
 
 impl Table {
@@ -30,6 +32,7 @@ impl Table {
             head: head.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
             kept: 0,
+            spared: Vec::new(),
         }
     }
 
@@ -37,6 +40,34 @@ impl Table {
     pub(crate) fn keeping(mut self, column: usize) -> Self {
         self.kept = column;
         self
+    }
+
+    /// With columns of these names left out on a terminal that has no room for all of them.
+    fn sparing(mut self, names: &[&str]) -> Self {
+        let head = self.head.iter().enumerate();
+        self.spared = head
+            .filter(|(_, name)| names.contains(&name.as_str()))
+            .map(|(at, _)| at)
+            .collect();
+        self
+    }
+
+    /// The same table without the columns that it spares.
+    fn narrowed(&self) -> Self {
+        let without = |row: &Vec<String>| {
+            let cells = row.iter().enumerate();
+            cells
+                .filter(|(at, _)| !self.spared.contains(at))
+                .map(|(_, cell)| cell.clone())
+                .collect()
+        };
+        let before = self.spared.iter().filter(|at| **at < self.kept).count();
+        Self {
+            head: without(&self.head),
+            rows: self.rows.iter().map(without).collect(),
+            kept: self.kept - before,
+            spared: Vec::new(),
+        }
     }
 
     /// Adds a row. Cells may hold text from outside.
@@ -62,6 +93,11 @@ impl Table {
                     .unwrap_or_default()
             })
             .collect();
+        let gaps = 2 * natural.len().saturating_sub(1);
+        let needed = natural.iter().sum::<usize>() + gaps;
+        if !self.spared.is_empty() && printer.width.is_some_and(|room| needed > room) {
+            return self.narrowed().lines(printer);
+        }
         let widths = match printer.width {
             Some(room) => width::shared(&natural, room.max(NARROW), self.kept),
             None => natural,
@@ -141,7 +177,9 @@ fn table_of(objects: &[Object]) -> Table {
             }
         }
     }
-    let mut table = Table::new(names.iter().map(|name| one_line(&heading(name), 40)));
+    let mut table = Table::new(names.iter().map(|name| one_line(&heading(name), 40)))
+        .sparing(&["FIRST", "LAST", "EXAMPLE"]);
+    table.kept = names.iter().position(|name| *name == "tool").unwrap_or(0);
     for object in objects {
         table.row(
             names
@@ -194,13 +232,17 @@ fn is_plain(raw: &Raw) -> bool {
     }
 }
 
-/// A value in a table: a fraction with three digits, a time to the second; `--json` has them whole.
+/// A value in a table: a fraction with as many digits as matter, a time to the second; `--json` has them whole.
 fn short(raw: &Raw) -> String {
     let text = raw.as_str();
     if raw.kind() == Kind::Number && text.contains('.') {
-        return raw
-            .number()
-            .map_or_else(|| scalar(raw), |number| format!("{number:.3}"));
+        return raw.number().map_or_else(
+            || scalar(raw),
+            |number| match number.abs() {
+                100.0.. => format!("{number:.1}"),
+                _ => format!("{number:.3}"),
+            },
+        );
     }
     let text = scalar(raw);
     match text.split_once('.') {
@@ -292,6 +334,19 @@ mod tests {
         // What cannot be shown beside each other is cut at the edge.
         let cut = table.lines(on_terminal(10));
         assert!(cut.lines().all(|line| width(line) <= 10), "{cut}");
+    }
+
+    #[test]
+    fn what_matters_least_is_left_out_where_there_is_no_room() {
+        let json = r#"[{"server":"demo","tool":"create_issue","ms":1575.9971,"last":"2026-12-01T12:35:16Z"}]"#;
+        let raw = Raw::parse(json).unwrap();
+        let whole = "SERVER  TOOL          MS      LAST\ndemo    create_issue  1576.0  2026-12-01T12:35:16Z\n";
+        assert_eq!(document(&raw, on_terminal(60)), whole);
+        assert_eq!(document(&raw, Printer::default()), whole);
+        assert_eq!(
+            document(&raw, on_terminal(40)),
+            "SERVER  TOOL          MS\ndemo    create_issue  1576.0\n"
+        );
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub(crate) fn nearest<'a>(
             } else {
                 distance(word, candidate)
             };
-            (slips <= most).then_some((slips, candidate))
+            // What shares no character is not meant, however short it is.
+            let longest = word.chars().count().max(candidate.chars().count());
+            (slips <= most && slips < longest).then_some((slips, candidate))
         })
         .collect();
     near.sort();
@@ -64,7 +66,7 @@ mod tests {
     fn a_slip_is_found_and_what_is_far_is_not() {
         #[track_caller]
         fn check(word: &str, expect: &[&str]) {
-            let all = ["search", "servers", "status", "stats", "call", "ls"];
+            let all = ["a", "search", "servers", "status", "stats", "call", "ls"];
             assert_eq!(nearest(word, all), expect, "{word}");
         }
         check("serach", &["search"]);
@@ -74,6 +76,7 @@ mod tests {
         check("cal", &["call"]);
         check("frobnicate", &[]);
         check("", &[]);
+        check("x", &[]);
         check(&"x".repeat(5_000), &[]);
     }
 }

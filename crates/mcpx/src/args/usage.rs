@@ -118,7 +118,13 @@ fn unknown(name: &str, command: &Command, arg: Option<String>) -> Failure {
     let arg = arg.unwrap_or_default();
     let help = format!("`{name} --help` shows what it takes");
     if !arg.starts_with('-') {
-        return Failure::usage(format!("`{name}` has no use for `{arg}`")).hint(help);
+        let failure = Failure::usage(format!("`{name}` has no use for `{arg}`"));
+        return match name {
+            "mcpx ls" => failure.hint(format!(
+                "the tools of a namespace: `mcpx catalog --ns {arg}`; their signatures: `mcpx types {arg}`"
+            )),
+            _ => failure.hint(help),
+        };
     }
     let typed = arg
         .split('=')

@@ -10,7 +10,7 @@ use mcpx_api::Op;
 use mcpx_config::settings::parse_duration;
 use untrusted_text::terminal::one_line;
 
-use self::arguments::{Arguments, Schema};
+use self::arguments::{Arguments, Between, Schema};
 use super::Desk;
 use super::from_table::members;
 use crate::args::from_table::{switch, text, texts};
@@ -22,7 +22,14 @@ use crate::ladder::Hub;
 pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let matches = &desk.typed.matches;
     let typed_tool = text(matches, "tool").unwrap_or_default();
-    let (tool, typed) = wanted(&typed_tool, &texts(matches, "arguments"))?;
+    let is_server = |name: &str| {
+        let servers = desk.config.servers.values();
+        servers
+            .into_iter()
+            .any(|server| server.name == name || server.namespace == name)
+    };
+    let words = texts(matches, "arguments");
+    let (tool, typed) = wanted(&typed_tool, &words, &is_server)?;
     let mut params = Object::new().with("tool", tool.as_str());
     let time = |id: &str| match text(matches, id).filter(|text| !text.is_empty()) {
         None => Ok(None),
@@ -52,6 +59,7 @@ pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
             strangers = schema.strangers(&object);
             object
         }
+        Arguments::Listed(values) => arguments::by_order(values, &schema_of(&hub, &tool).await?)?,
     };
     params.set("args", arguments);
     let answer = hub.ask(Op::Call, &params).await?;
@@ -69,10 +77,18 @@ pub(super) async fn call(desk: &Desk<'_>) -> Result<Exit, Failure> {
 
 /// Which tool is meant, and with what: `demo.echo` with words behind it, `demo echo` with words behind it, or a call as a
 /// script writes it.
-fn wanted(tool: &str, words: &[String]) -> Result<(String, Arguments), Failure> {
-    if let Some((tool, object)) = arguments::called(tool)? {
+fn wanted(
+    tool: &str,
+    words: &[String],
+    is_server: &dyn Fn(&str) -> bool,
+) -> Result<(String, Arguments), Failure> {
+    if let Some((tool, between)) = arguments::called(tool)? {
+        let arguments = match between {
+            Between::Named(object) => Arguments::Whole(object),
+            Between::Listed(values) => Arguments::Listed(values),
+        };
         return match words {
-            [] => Ok((tool, Arguments::Whole(object))),
+            [] => Ok((tool, arguments)),
             [word, ..] => Err(Failure::usage(format!(
                 "the call has its arguments in brackets, and `{}` follows",
                 one_line(word, 120)
@@ -80,8 +96,8 @@ fn wanted(tool: &str, words: &[String]) -> Result<(String, Arguments), Failure> 
         };
     }
     match words {
-        [name, rest @ ..] if !tool.contains(['.', '/']) && is_tool(name) => {
-            wanted(&format!("{tool}.{name}"), rest)
+        [name, rest @ ..] if is_tool(name) && (!tool.contains(['.', '/']) || is_server(tool)) => {
+            wanted(&format!("{tool}.{name}"), rest, &|_| false)
         }
         words => Ok((tool.trim().to_owned(), arguments::read(words)?)),
     }
@@ -170,8 +186,11 @@ pub(super) fn shown(desk: &Desk<'_>, document: &Object) -> Result<Exit, Failure>
     let out = text(&desk.typed.matches, "out");
     if let (Some(path), Some(result)) = (&out, &result) {
         let written = blocks::write(&parsed(result)?, Path::new(path))?;
-        for line in &written {
+        for line in &written.lines {
             printer.note(line);
+        }
+        if !printer.json && !is_error {
+            printer.result(&written.beside)?;
         }
     }
     if printer.json {
@@ -190,6 +209,9 @@ pub(super) fn shown(desk: &Desk<'_>, document: &Object) -> Result<Exit, Failure>
             printer.note("error: the tool failed and said nothing");
         }
         printer.result(&text)?;
+        if blocks::has_bytes(&parsed(&result)?) {
+            printer.note("hint: `-o FILE` writes what is no text");
+        }
     }
     if let Some(kept) = result
         .object("_meta")

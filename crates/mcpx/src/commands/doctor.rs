@@ -9,6 +9,7 @@ use mcpx_config::settings::key;
 use crate::args::Typed;
 use crate::exit::{Exit, Failure};
 use crate::printer::Printer;
+use crate::render::width::{padded, width};
 use crate::settings::Told;
 
 /// How a check ended.
@@ -61,6 +62,9 @@ impl Check {
     }
 }
 
+/// How wide the names of what is looked at get, in columns.
+const WHAT: usize = 28;
+
 /// Looks, and prints.
 pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Failure> {
     let told = Told::read(typed.choice.clone())?;
@@ -111,21 +115,19 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
         printer.document(&Raw::from(document))?;
         return Ok(exit);
     }
-    let width = all
+    // One long name does not move what is found at everything else to the right.
+    let columns = all
         .iter()
-        .map(|check| check.what.chars().count())
+        .map(|check| width(&check.what).min(WHAT))
         .max()
         .unwrap_or(0);
     let mut text = String::new();
     for check in &all {
         let mut lines = check.found.lines();
         let first = lines.next().unwrap_or_default();
-        text.push_str(&format!(
-            "{:4}  {:width$}  {first}\n",
-            check.grade.word(),
-            check.what
-        ));
-        let indent = " ".repeat(width + 8);
+        let what = padded(&check.what, columns);
+        text.push_str(&format!("{:4}  {what}  {first}\n", check.grade.word()));
+        let indent = " ".repeat(columns + 8);
         for line in lines {
             text.push_str(&format!("{indent}{line}\n"));
         }

@@ -22,6 +22,9 @@ pub(super) async fn tool(desk: &Desk<'_>) -> Result<Exit, Failure> {
         arguments::Arguments::Pairs(pairs) => {
             arguments::by_schema(&pairs, &arguments::Schema::unknown())?
         }
+        arguments::Arguments::Listed(values) => {
+            arguments::by_order(values, &arguments::Schema::unknown())?
+        }
     };
     let params = Object::new()
         .with("tool", text(matches, "tool").unwrap_or_default())

@@ -26,6 +26,12 @@ fn a_wrong_name_is_answered_with_the_nearest() {
     let ran = mcpx.run(&["ls", "--pool-maks", "3"]);
     assert_eq!(ran.code, 2, "{ran}");
     ran.says(&["did you mean `--pool-max`"]);
+    let ran = mcpx.run(&["call", "demo.echo", "--message", "hi"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["has no flag `--message`", "`message=…`"]);
+    let ran = mcpx.run(&["types"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["`mcpx ls` shows the namespaces"]);
     let ran = mcpx.run(&["settings", "get", "pool.maxx"]);
     assert_ne!(ran.code, 0, "{ran}");
     ran.says(&["pool.max"]);
@@ -37,8 +43,8 @@ fn wrong_json_is_told_with_its_place() {
     let ran = mcpx.run(&["--demo", "call", "demo.echo", r#"{"message":"hi" "x":1}"#]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran}");
     ran.says(&[
-        "expected `,` or `}` at line 1, column 17",
-        r#"`{"message":"hi" ⟨here⟩"x":1}`"#,
+        "expected `,` or `}` at line 1, column 17\n",
+        "\n  {\"message\":\"hi\" \"x\":1}\n                  ^ here\n",
         "hint: ",
     ]);
     let (code, document) = mcpx.json(&["--demo", "call", "demo.echo", "{'a':1}"]);

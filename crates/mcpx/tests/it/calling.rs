@@ -41,6 +41,51 @@ fn arguments_are_read_by_the_schema_from_files_and_from_stdin() {
 }
 
 #[test]
+fn a_tool_is_found_by_any_spelling_and_a_call_may_be_written_as_in_a_script() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    // Before anybody read the server's tools: a bare name, by pairs and by an object.
+    for args in [["echo", "message=hi"], ["echo", r#"{"message":"hi"}"#]] {
+        let fresh = Mcpx::with(
+            &json!({"daemon": {"warm": false}, "mcpServers": {"demo": crate::harness::demo()}}),
+        );
+        let ran = fresh.ok(&[&["call"][..], &args].concat());
+        assert_eq!(ran.stdout, "hi\n");
+        ran.says(&["note: called `demo.echo`"]);
+    }
+    for (tool, words) in [
+        ("demo.echo", &["message=hi"][..]),
+        ("demo/echo", &["message=hi"]),
+        ("demo", &["echo", "message=hi"]),
+        ("demo", &["echo", r#"{"message":"hi"}"#]),
+        ("demo__echo", &["message=hi"]),
+        ("DEMO.Echo", &["message=hi"]),
+        ("demo.echo", &["message:hi"]),
+        (r#"demo.echo({ message: "hi" })"#, &[]),
+        ("await demo.echo({message: 'hi',});", &[]),
+        ("demo.echo(message: \"hi\")", &[]),
+        ("demo", &["echo({ message: 'hi' })"]),
+    ] {
+        let ran = mcpx.ok(&[&["call", tool], words].concat());
+        assert_eq!(ran.stdout, "hi\n", "{tool} {words:?}");
+    }
+    for tool in ["demo.createIssue", "demo.create-issue", "demo.CREATE_ISSUE"] {
+        mcpx.ok(&["call", tool, "title=x"]);
+    }
+    let ran = mcpx.run(&["call", "demo.echo({ message: hi })"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["expected a value", "line 1, column 22", "^ here"]);
+    let ran = mcpx.run(&["call", "ecko"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["did you mean `demo.echo`?"]);
+    // What two servers have is nobody's by its name alone.
+    let mcpx = Mcpx::with_demos(&["one", "two"]);
+    mcpx.ok(&["refresh"]);
+    let ran = mcpx.run(&["call", "echo", "message=hi"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["may mean several", "`one.echo`, `two.echo`"]);
+}
+
+#[test]
 fn json_and_raw_are_whole_documents() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     let (code, document) = mcpx.json(&["call", "demo.echo", "message=hi"]);

@@ -184,6 +184,45 @@ fn signatures_and_modules_are_printed_or_written() {
 }
 
 #[test]
+fn what_a_list_of_everything_leaves_out_is_told_and_an_empty_list_prints_nothing() {
+    let mcpx = Mcpx::with(&json!({"mcpServers": {
+        "fine": demo(),
+        "missing": {"command": "no-such-program-here"},
+    }}));
+    for command in [
+        "client",
+        "schema",
+        "globals",
+        "tools",
+        "resources",
+        "prompts",
+    ] {
+        let ran = mcpx.ok(&[command]);
+        ran.says(&["left out, because they cannot be read: missing;"]);
+        assert!(ran.stdout.contains("fine"), "{command}: {ran}");
+    }
+    let mcpx = Mcpx::with(&json!({"mcpServers": {}}));
+    for command in [
+        "ls",
+        "search x",
+        "resources",
+        "resources templates",
+        "prompts",
+        "history",
+        "stats",
+        "task",
+        "restart",
+        "servers",
+        "batch []",
+    ] {
+        let args: Vec<&str> = command.split(' ').collect();
+        let ran = mcpx.ok(&args);
+        assert_eq!(ran.stdout, "", "{command}: {ran}");
+        assert!(!ran.stderr.is_empty(), "{command}");
+    }
+}
+
+#[test]
 fn every_command_of_the_table_answers_and_its_json_is_one_document() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     mcpx.ok(&["call", "demo.echo", "message=hi"]);

@@ -41,6 +41,81 @@ fn completion_scripts_and_the_manual_page_are_printed() {
     assert_eq!(mcpx.daemons(), Vec::<u64>::new());
 }
 
+/// What bash offers for a line, with the script as it is printed.
+fn offered(mcpx: &Mcpx, line: &str) -> Vec<String> {
+    let script = mcpx.ok(&["completion", "bash"]).stdout;
+    let path = mcpx.work.write("c.bash", script);
+    // What readline does: the words apart at blanks and at `=` and `:`.
+    let body = r#"
+        source "$1"; line=$2
+        COMP_LINE=$line COMP_POINT=${#line} COMP_WORDS=()
+        rest=$line
+        while [[ $rest =~ ^[[:space:]]*([=:]|[^[:space:]=:]+)(.*)$ ]]; do
+            COMP_WORDS+=("${BASH_REMATCH[1]}"); rest=${BASH_REMATCH[2]}
+        done
+        [[ $line == *[[:space:]] ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        COMP_WORDS[0]=$3
+        compopt() { :; }
+        _mcpx_words "$3" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}"
+    "#;
+    let inner = mcpx.command(&[]);
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", body, "bash"])
+        .arg(&path)
+        .args([line, PROGRAM])
+        .current_dir(mcpx.work.path())
+        .env_clear();
+    for (name, value) in inner.get_envs() {
+        bash.env(name, value.unwrap_or_default());
+    }
+    let output = bash.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.stderr.is_empty(),
+        "{line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_namespaces_tools_arguments_and_settings() {
+    let mcpx = Mcpx::with_demos(&["demo", "tracker"]);
+    // Without a daemon: the namespaces as they are configured; none is started for it.
+    assert_eq!(offered(&mcpx, "mcpx call "), ["demo.", "tracker."]);
+    assert_eq!(mcpx.daemons(), Vec::<u64>::new());
+    mcpx.ok(&["refresh"]);
+    for (line, expect) in [
+        ("mcpx call d", &["demo.echo", "demo.search"][..]),
+        ("mcpx call tracker.cr", &["tracker.create_issue"]),
+        ("mcpx --json types demo.cl", &["demo.close_issue"]),
+        ("mcpx call --timeout 3s demo.fl", &["demo.flaky"]),
+        (
+            "mcpx call demo.create_issue ",
+            &["title=", "body=", "labels="],
+        ),
+        ("mcpx call demo.create_issue title=x b", &["body="]),
+        ("mcpx call demo.big kind=", &["text", "json"]),
+        ("mcpx call demo.big kind=j", &["json"]),
+        ("mcpx restart tr", &["tracker"]),
+        ("mcpx settings get pool.ma", &["pool.max"]),
+        ("mcpx prompts get demo.", &["demo.triage"]),
+    ] {
+        let found = offered(&mcpx, line);
+        let first: Vec<&str> = found
+            .iter()
+            .map(String::as_str)
+            .take(expect.len())
+            .collect();
+        assert_eq!(first, expect, "{line}: {found:?}");
+    }
+    // Commands and flags are the script's own.
+    assert!(offered(&mcpx, "mcpx sear").contains(&"search".to_owned()));
+    assert!(offered(&mcpx, "mcpx call demo.echo --ti").contains(&"--timeout".to_owned()));
+}
+
 #[test]
 fn a_reader_that_has_gone_is_no_failure() {
     let mcpx = Mcpx::new();

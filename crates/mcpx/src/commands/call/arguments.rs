@@ -13,7 +13,7 @@ use mcp_wire::{Object, Raw};
 use untrusted_text::terminal::one_line;
 
 pub(in crate::commands) use self::json::json;
-pub(super) use self::literal::called;
+pub(super) use self::literal::{Between, called};
 pub(in crate::commands) use self::schema::Schema;
 use crate::exit::Failure;
 use crate::files;
@@ -25,6 +25,8 @@ pub(crate) enum Arguments {
     Whole(Object),
     /// Pairs, in their order.
     Pairs(Vec<Pair>),
+    /// Values alone, in the order of the schema.
+    Listed(Vec<Raw>),
 }
 
 /// One `key=value` or `key:=JSON`.
@@ -196,6 +198,32 @@ fn value(same: &[&Pair], steps: &[&str], schema: &Schema) -> Result<Raw, Failure
         .map(|pair| one(pair, &|text| allowed.item(text)))
         .collect();
     Ok(Raw::of(&items))
+}
+
+/// Values alone as an object: what is required first, then the others, both as the schema has them.
+///
+/// # Errors
+/// When there are more than the schema has arguments.
+pub(crate) fn by_order(values: Vec<Raw>, schema: &Schema) -> Result<Object, Failure> {
+    let required = schema.required();
+    let names = schema.names();
+    let (first, then): (Vec<&String>, Vec<&String>) =
+        names.iter().partition(|name| required.contains(name));
+    let ordered: Vec<&String> = first.into_iter().chain(then).collect();
+    if values.len() > ordered.len() {
+        let shown: Vec<&str> = ordered.iter().map(|name| name.as_str()).collect();
+        return Err(Failure::usage(format!(
+            "{} values were given, and the tool takes {}: {}",
+            values.len(),
+            ordered.len(),
+            one_line(&shown.join(", "), 300)
+        )));
+    }
+    let mut object = Object::new();
+    for (name, value) in ordered.into_iter().zip(values) {
+        object.set(name, value);
+    }
+    Ok(object)
 }
 
 /// Puts a value where the steps lead; what is on the way and no object gives way to one.

@@ -96,29 +96,53 @@ fn line(block: &Block) -> String {
     }
 }
 
+/// The bytes of a block that is no text, and what kind they are.
+fn bytes_of(block: &Block) -> Option<(&[u8], &str)> {
+    match block {
+        Block::Image { media_type, bytes } | Block::Audio { media_type, bytes } => {
+            Some((bytes, media_type))
+        }
+        Block::ResourceBytes {
+            media_type, bytes, ..
+        } => Some((
+            bytes,
+            media_type.as_deref().unwrap_or("application/octet-stream"),
+        )),
+        _ => None,
+    }
+}
+
+fn all_bytes(result: &CallResult) -> Vec<(&[u8], &str)> {
+    let blocks = result.content.iter().filter_map(|one| one.as_ref().ok());
+    blocks
+        .filter_map(|content| bytes_of(&content.block))
+        .collect()
+}
+
+/// Whether a result has what can be written and not be shown.
+pub(super) fn has_bytes(result: &CallResult) -> bool {
+    !all_bytes(result).is_empty()
+}
+
+/// What became of a result that went into files.
+pub(super) struct Written {
+    /// A line for each file.
+    pub(super) lines: Vec<String>,
+    /// What is in no file, as [`shown`] says it.
+    pub(super) beside: String,
+}
+
 /// Writes a result into a file: its one image, sound or resource as its bytes, else what [`shown`] says. Several of them
-/// go into several files, numbered before the ending. Returns a line for each file.
-pub(super) fn write(result: &CallResult, path: &Path) -> Result<Vec<String>, Failure> {
-    let data: Vec<(&[u8], &str)> = result
-        .content
-        .iter()
-        .filter_map(|content| match &content.as_ref().ok()?.block {
-            Block::Image { media_type, bytes } | Block::Audio { media_type, bytes } => {
-                Some((bytes.as_slice(), media_type.as_str()))
-            }
-            Block::ResourceBytes {
-                media_type, bytes, ..
-            } => Some((
-                bytes.as_slice(),
-                media_type.as_deref().unwrap_or("application/octet-stream"),
-            )),
-            _ => None,
-        })
-        .collect();
+/// go into several files, numbered before the ending; the text beside them is handed back.
+pub(super) fn write(result: &CallResult, path: &Path) -> Result<Written, Failure> {
+    let data = all_bytes(result);
     if data.is_empty() {
         let text = shown(result, false);
         files::write(path, text.as_bytes())?;
-        return Ok(vec![format!("{}: {} bytes", path.display(), text.len())]);
+        return Ok(Written {
+            lines: vec![format!("{}: {} bytes", path.display(), text.len())],
+            beside: String::new(),
+        });
     }
     let mut lines = Vec::new();
     for (at, (bytes, media_type)) in data.iter().enumerate() {
@@ -131,7 +155,21 @@ pub(super) fn write(result: &CallResult, path: &Path) -> Result<Vec<String>, Fai
             bytes.len()
         ));
     }
-    Ok(lines)
+    Ok(Written {
+        lines,
+        beside: beside(result),
+    })
+}
+
+/// A result without what has bytes.
+fn beside(result: &CallResult) -> String {
+    let mut result = result.clone();
+    result.content.retain(|content| {
+        content
+            .as_ref()
+            .map_or(true, |content| bytes_of(&content.block).is_none())
+    });
+    shown(&result, false)
 }
 
 /// `a.png`, `a-2.png`, `a-3.png`.
@@ -174,8 +212,12 @@ mod tests {
     fn bytes_are_written_as_they_are_and_several_are_numbered() {
         let home = testkit::TempHome::new();
         let path = home.path().join("shot.png");
-        let lines = write(&result(IMAGE), &path).unwrap();
-        assert_eq!(lines.len(), 2);
+        let written = write(&result(IMAGE), &path).unwrap();
+        assert_eq!(written.lines.len(), 2);
+        assert_eq!(
+            written.beside,
+            "here\n[a block of the type `future`; `--raw` shows it]"
+        );
         assert_eq!(std::fs::read(&path).unwrap(), [0, 1, 2]);
         assert_eq!(std::fs::read(home.path().join("shot-2.png")).unwrap(), [0]);
         write(

@@ -115,10 +115,17 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let mut table = Table::new([
         "INSTANCE", "PID", "HOLDERS", "CALLS", "UPTIME", "IDLE", "PROTOCOL", "KEY",
     ]);
+    let mut shown = Vec::new();
     for instance in servers
         .iter()
         .flat_map(|server| members(server.get("instances")))
     {
+        // Servers that share their processes each have them in the document.
+        let id = cell(&instance, "id");
+        if shown.contains(&id) {
+            continue;
+        }
+        shown.push(id);
         let seconds = |name: &str| format!("{}s", cell(&instance, name));
         table.row([
             cell(&instance, "id"),
@@ -140,6 +147,15 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
         if let Some(error) = server.string("lastError") {
             desk.printer
                 .note(&format!("{}: {error}", cell(server, "name")));
+        }
+        let left_out = server.get("leftOut").and_then(|raw| raw.array().ok());
+        for text in left_out
+            .into_iter()
+            .flatten()
+            .filter_map(|raw| raw.string())
+        {
+            desk.printer
+                .note(&format!("{}: {text}", cell(server, "name")));
         }
     }
     Ok(())

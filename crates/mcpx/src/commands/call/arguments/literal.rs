@@ -1,7 +1,8 @@
 //! A call as it is written in a script: `demo.echo({ message: "hi" })`, as `mcpx types` and the hints of a failed call show it.
 //!
 //! What stands between the brackets is an object as TypeScript writes one, its braces left out if one likes:
-//! keys without quotes, either kind of quotes, a comma at the end. There are no expressions.
+//! keys without quotes, either kind of quotes, a comma at the end. Or values alone, which are the tool's arguments in the
+//! order of its schema. There are no expressions.
 
 use mcp_wire::{Object, Raw};
 
@@ -11,11 +12,20 @@ use crate::exit::Failure;
 /// How deep values may nest.
 const DEPTH: usize = 64;
 
+/// What stands between the brackets of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::commands::call) enum Between {
+    /// Arguments by name.
+    Named(Object),
+    /// Values alone.
+    Listed(Vec<Raw>),
+}
+
 /// The tool and the arguments of a call that is written like one; nothing for a name alone.
 ///
 /// # Errors
 /// When it begins like a call and is none: where, and what was expected.
-pub(in crate::commands::call) fn called(typed: &str) -> Result<Option<(String, Object)>, Failure> {
+pub(in crate::commands::call) fn called(typed: &str) -> Result<Option<(String, Between)>, Failure> {
     let Some(open) = typed.find('(') else {
         return Ok(None);
     };
@@ -25,7 +35,7 @@ pub(in crate::commands::call) fn called(typed: &str) -> Result<Option<(String, O
         text: typed,
         at: open + 1,
     };
-    let object = reader.arguments().map_err(|why| {
+    let between = reader.arguments().map_err(|why| {
         wrong(
             typed,
             reader.place(),
@@ -33,7 +43,7 @@ pub(in crate::commands::call) fn called(typed: &str) -> Result<Option<(String, O
         )
         .hint("such as 'demo.echo({ message: \"hi\" })', in single quotes for the shell")
     })?;
-    Ok(Some((tool.to_owned(), object)))
+    Ok(Some((tool.to_owned(), between)))
 }
 
 struct Reader<'a> {
@@ -77,28 +87,46 @@ impl Reader<'_> {
     }
 
     /// Everything between the brackets of the call, and that nothing follows.
-    fn arguments(&mut self) -> Result<Object, Wrong> {
-        let object = match self.peek() {
-            Some('{') => {
-                self.at += 1;
-                let object = self.members('}', 0)?;
-                self.takes(',');
-                object
+    fn arguments(&mut self) -> Result<Between, Wrong> {
+        let begin = self.at;
+        if self.takes('{') {
+            let object = self.members('}', 0)?;
+            self.takes(',');
+            if self.takes(')') {
+                return self.end(Between::Named(object));
             }
-            _ => {
-                let object = self.members(')', 0)?;
-                return self.end(object);
-            }
-        };
-        self.expect(')')?;
-        self.end(object)
+            // An object, and more behind it.
+            self.at = begin;
+        }
+        if !self.begins_with_key() {
+            let values = self.elements(')', 0)?;
+            return self.end(Between::Listed(values));
+        }
+        let object = self.members(')', 0)?;
+        self.end(Between::Named(object))
+    }
+
+    /// Whether `key:` comes next, or nothing at all.
+    fn begins_with_key(&mut self) -> bool {
+        if matches!(self.peek(), None | Some(')')) {
+            return true;
+        }
+        let begin = self.at;
+        let is_key = self.key().is_ok() && self.takes(':');
+        let is_word = self.text[begin..].starts_with(|char: char| char.is_alphabetic());
+        self.at = begin;
+        // A word that is no value was meant as a key.
+        is_key || (is_word && self.plain().is_err()) || {
+            self.at = begin;
+            false
+        }
     }
 
     /// Nothing but a semicolon follows.
-    fn end(&mut self, object: Object) -> Result<Object, Wrong> {
+    fn end(&mut self, between: Between) -> Result<Between, Wrong> {
         self.takes(';');
         match self.peek() {
-            None => Ok(object),
+            None => Ok(between),
             Some(_) => Err("expected the end of the call".to_owned()),
         }
     }
@@ -155,23 +183,25 @@ impl Reader<'_> {
             }
             Some('[') => {
                 self.at += 1;
-                self.elements(depth + 1)
+                self.elements(']', depth + 1)
+                    .map(|elements| Raw::of(&elements))
             }
             Some('"' | '\'' | '`') => self.string().map(Raw::from),
             _ => self.plain(),
         }
     }
 
-    fn elements(&mut self, depth: usize) -> Result<Raw, Wrong> {
+    /// Values up to the closing bracket, which is taken.
+    fn elements(&mut self, close: char, depth: usize) -> Result<Vec<Raw>, Wrong> {
         let mut elements = Vec::new();
         loop {
-            if self.takes(']') {
-                return Ok(Raw::of(&elements));
+            if self.takes(close) {
+                return Ok(elements);
             }
             elements.push(self.value(depth)?);
             if !self.takes(',') {
-                self.expect(']')?;
-                return Ok(Raw::of(&elements));
+                self.expect(close)?;
+                return Ok(elements);
             }
         }
     }
@@ -273,11 +303,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn json_of(between: Between) -> String {
+        let raw = match between {
+            Between::Named(object) => Raw::from(object),
+            Between::Listed(values) => Raw::of(&values),
+        };
+        raw.as_str().to_owned()
+    }
+
     #[track_caller]
     fn check(typed: &str, tool: &str, arguments: &str) {
-        let (name, object) = called(typed).unwrap().unwrap();
+        let (name, between) = called(typed).unwrap().unwrap();
         assert_eq!(
-            (name.as_str(), Raw::from(object).as_str()),
+            (name.as_str(), json_of(between).as_str()),
             (tool, arguments)
         );
     }
@@ -316,6 +354,13 @@ mod tests {
             "a.b",
             r#"{"t":"é🚀🚀A\n日本"}"#,
         );
+        check(
+            "a.b('x', 5, [1], { y: null },)",
+            "a.b",
+            r#"["x",5,[1],{"y":null}]"#,
+        );
+        check("a.b({ x: 1 }, 5)", "a.b", r#"[{"x":1},5]"#);
+        check("a.b(true)", "a.b", "[true]");
         assert_eq!(called("demo.echo").unwrap(), None);
     }
 
@@ -323,7 +368,7 @@ mod tests {
     fn what_is_none_is_told_with_its_place() {
         refused("demo.echo(", "expected `key: value` at line 1, column 11");
         refused("demo.echo({ message: hi })", "expected a value");
-        refused("demo.echo(\"hi\")", "expected `:` at line 1, column 15");
+        refused("demo.echo(hi)", "expected `:` at line 1, column 13");
         refused("demo.echo({ a: 1 } b", "expected `)`");
         refused("demo.echo() + 1", "expected the end of the call");
         refused("demo.echo(a: 1, a: 2)", "`a` is there twice");
@@ -336,17 +381,17 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_call_or_a_failure(text in "a\\(.{0,30}|[a-z(){}\\[\\]:,'\"`\\\\ux0-9 $]{0,40}") {
-            if let Ok(Some((_, object))) = called(&text) {
-                let json = Raw::from(object);
-                prop_assert!(serde_json::from_str::<serde_json::Value>(json.as_str()).is_ok());
+            if let Ok(Some((_, between))) = called(&text) {
+                let json = json_of(between);
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
             }
         }
 
         #[test]
         fn json_is_read_as_what_it_is(text in any::<String>(), number in any::<i32>()) {
             let json = serde_json::json!({"text": text, "number": number, "list": [text, null, true]}).to_string();
-            let (_, object) = called(&format!("a.b({json})")).unwrap().unwrap();
-            let read: serde_json::Value = serde_json::from_str(Raw::from(object).as_str()).unwrap();
+            let (_, between) = called(&format!("a.b({json})")).unwrap().unwrap();
+            let read: serde_json::Value = serde_json::from_str(&json_of(between)).unwrap();
             prop_assert_eq!(read.to_string(), json);
         }
     }

@@ -213,8 +213,8 @@ impl Allowed {
 
     /// A text as the value that it is meant to be.
     pub(super) fn read(&self, text: &str) -> Raw {
-        if let Some(word) = self.words.iter().find(|word| is_spelled(word, text)) {
-            return word.clone();
+        if let Some(word) = self.word(text) {
+            return word;
         }
         let json = Raw::parse(text).ok();
         if self.types.is_empty() {
@@ -231,12 +231,38 @@ impl Allowed {
         };
         match json {
             Some(raw) if fits(&raw) => raw,
-            // One of a list.
-            _ if self.has("array") && !self.has("string") => Raw::of(&[self.item(text)]),
+            _ if self.has("array") && !self.has("string") => Raw::of(&self.split(text)),
             _ if self.has("string") => Raw::from(text),
             // It fits nothing; the server says so better than we could.
             Some(raw) => raw,
             None => Raw::from(text),
+        }
+    }
+
+    /// The word that a text is; in another case of its letters when that is one word's alone.
+    fn word(&self, text: &str) -> Option<Raw> {
+        let spelled = |word: &Raw| word.string().unwrap_or_else(|| word.as_str().to_owned());
+        let exact = self.words.iter().find(|word| spelled(word) == text);
+        let folded = text.to_lowercase();
+        let mut loose = self
+            .words
+            .iter()
+            .filter(|word| spelled(word).to_lowercase() == folded);
+        let only = loose.next().filter(|_| loose.next().is_none());
+        exact.or(only).cloned()
+    }
+
+    /// A text as a list: one element, or those between its commas where no element can hold a comma.
+    fn split(&self, text: &str) -> Vec<Raw> {
+        let has_no_comma = self.items.as_ref().is_some_and(|items| {
+            let is_plain =
+                |kind: &String| matches!(kind.as_str(), "integer" | "number" | "boolean");
+            !items.types.is_empty() && items.types.iter().all(is_plain)
+        });
+        if has_no_comma {
+            text.split(',').map(|one| self.item(one.trim())).collect()
+        } else {
+            vec![self.item(text)]
         }
     }
 
@@ -262,9 +288,4 @@ impl Allowed {
         }
         words
     }
-}
-
-fn is_spelled(word: &Raw, text: &str) -> bool {
-    word.string()
-        .map_or_else(|| word.as_str() == text, |word| word == text)
 }

@@ -12,6 +12,7 @@ fn made(typed: &[&str], schema: &str) -> String {
     let object = match read(&words(typed)).unwrap() {
         Arguments::Whole(object) => object,
         Arguments::Pairs(pairs) => by_schema(&pairs, &schema).unwrap(),
+        Arguments::Listed(values) => by_order(values, &schema).unwrap(),
     };
     Raw::from(object).as_str().to_owned()
 }
@@ -43,6 +44,8 @@ fn a_value_is_read_by_the_type_of_its_property() {
     check(&["ids=[1,2]"], r#"{"ids":[1,2]}"#);
     check(&["ids=1", "ids=2"], r#"{"ids":[1,2]}"#);
     check(&["x={\"a\":1}", "r=3"], r#"{"x":{"a":1},"r":3}"#);
+    check(&["ids=1, 2", "tags=a,b"], r#"{"ids":[1,2],"tags":["a,b"]}"#);
+    check(&["e=THREE"], r#"{"e":"three"}"#);
     check(&["e=1", "n=2"], r#"{"e":"1","n":2}"#);
     check(&["e=2"], r#"{"e":2}"#);
     check(&["s:=5", "tags:=[]"], r#"{"s":5,"tags":[]}"#);
@@ -65,6 +68,20 @@ fn a_member_of_an_object_is_named_behind_a_dot() {
     check(&["a.b=5"], r#"{"a.b":"5"}"#);
     check(&["s.x=5", "z.y=5"], r#"{"s.x":5,"z.y":5}"#);
     check(&["in.n:=\"5\""], r#"{"in":{"n":"5"}}"#);
+}
+
+#[test]
+fn values_alone_are_the_arguments_in_their_order_the_required_ones_first() {
+    let schema = r#"{"properties":{"a":{},"b":{},"c":{}},"required":["c","b"]}"#;
+    let schema = Schema::of(Some(&Raw::parse(schema).unwrap()));
+    let values = |json: &str| Raw::parse(json).unwrap().array().unwrap();
+    let object = by_order(values(r#"["x",2,null]"#), &schema).unwrap();
+    assert_eq!(Raw::from(object).as_str(), r#"{"b":"x","c":2,"a":null}"#);
+    let error = by_order(values("[1,2,3,4]"), &schema).unwrap_err();
+    assert_eq!(
+        error.error.message,
+        "4 values were given, and the tool takes 3: b, c, a"
+    );
 }
 
 #[test]
@@ -182,6 +199,7 @@ proptest! {
                     prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
                 }
             }
+            Ok(Arguments::Listed(_)) => prop_assert!(false, "words are no call"),
             Err(failure) => prop_assert!(!failure.error.message.is_empty()),
         }
     }
