@@ -105,6 +105,16 @@ fn the_document_has_every_operation_with_all_it_takes_and_every_way_it_can_end()
             assert!(is_told, "{} {status}", operation.name);
         }
     }
+    let mut written = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        let methods = item.as_object().expect("methods").keys();
+        written.extend(methods.map(|method| (path.as_str(), method.to_ascii_uppercase())));
+    }
+    let mut expected: BTreeSet<(&str, String)> = operations::all()
+        .map(|operation| (operation.path, operation.method.as_str().to_owned()))
+        .collect();
+    expected.insert(("/v1/call/demo/echo", "POST".to_owned()));
+    assert_eq!(written, expected);
     assert_eq!(document["security"], json!([{"bearer": []}]));
     assert_eq!(document["servers"][0]["url"], "http://127.0.0.1:7");
     assert!(
