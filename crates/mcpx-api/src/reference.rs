@@ -44,6 +44,8 @@ Bodies and answers are JSON, but for what is text by nature.
 What is not known to an operation is refused: names, kinds, numbers below 0 or beyond 2⁵³, nesting beyond 100 levels.
 A switch in a query is `true`, `1`, `yes` or nothing at all, or `false`, `0`, `no`; a list has commas between its parts.
 In a body, what need not be there may be `null`.
+Each parameter is taken in its own place alone: what goes into the body is not read from the query.
+HEAD answers as GET does, without the body; OPTIONS says what a path takes.
 
 Who asks is told by headers, all of which may be left out; what is not told isolates.
 
