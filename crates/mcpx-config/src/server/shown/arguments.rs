@@ -117,7 +117,7 @@ fn secret_at(text: &str, is_announced: bool) -> Option<usize> {
 
 /// A URL without its password, the values of its query and what looks like a token in its path. References stay.
 pub(crate) fn shown_url(text: &str) -> String {
-    shown_with(text, |part| is_token_like(part))
+    shown_with(text, is_token_like)
 }
 
 /// The same with the whole path.
