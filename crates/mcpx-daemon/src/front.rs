@@ -15,6 +15,7 @@ mod fronts;
 mod held;
 mod kind;
 mod lists;
+mod logs;
 mod names;
 mod offer;
 mod own;
@@ -26,7 +27,7 @@ mod who;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use mcp_server::{Context, Incoming, Notifier, Offer, Reply, Service};
@@ -38,6 +39,7 @@ use self::finish::as_rpc;
 pub use self::fronts::Fronts;
 pub use self::kind::Kind;
 use self::lists::{Lists, Said};
+use self::logs::Logs;
 use self::names::Owned;
 use self::offer::offer;
 use self::surface::Surface;
@@ -48,8 +50,13 @@ use crate::hub::Hub;
 use crate::registry::call::CallError;
 use crate::registry::scope::key_of;
 
-/// How long a client waits for the lists of servers that were never read; then it gets what there is.
+/// How long a client waits in all for the lists of servers that were never read; then it gets what there is. Codex gives a
+/// server ten seconds for its greeting and its first list together.
 const FIRST_LIST: Duration = Duration::from_secs(8);
+/// How long it waits for its greeting: a client of the newer era that hears nothing for longer tries the older one.
+const GREETING: Duration = Duration::from_secs(3);
+/// How long it waits after that: what was slow to come is announced when it is there.
+const LATER_LIST: Duration = Duration::from_secs(1);
 
 /// What all fronts of a hub share.
 #[derive(Default)]
@@ -62,6 +69,7 @@ struct Common {
 pub struct Front {
     /// Its number among the fronts of the hub.
     number: u64,
+    begun: Instant,
     hub: Weak<Hub>,
     kind: Kind,
     who: Who,
@@ -74,6 +82,7 @@ pub struct Front {
     said: Mutex<Said>,
     /// What clients watch, under their names for it.
     watched: Mutex<HashMap<String, Owned>>,
+    logs: Logs,
 }
 
 impl Front {
@@ -81,6 +90,7 @@ impl Front {
         let offer = RwLock::new(Arc::new(offer(hub, &kind)));
         Arc::new(Self {
             number,
+            begun: Instant::now(),
             hub: Arc::downgrade(hub),
             kind,
             who,
@@ -90,6 +100,7 @@ impl Front {
             told: Mutex::default(),
             said: Mutex::default(),
             watched: Mutex::default(),
+            logs: Logs::default(),
         })
     }
 
@@ -99,8 +110,26 @@ impl Front {
             .ok_or_else(|| as_rpc(&CallError::Closing))
     }
 
-    /// Reads the servers that are passed through and were never read, for a while; what takes longer goes on.
+    /// Reads the servers that are passed through and were never read, for a while; what takes longer goes on. A client
+    /// waits once: when it is greeted for a moment, and for its first lists until its patience may end.
     async fn read(&self, hub: &Arc<Hub>) -> Result<(), CallError> {
+        let left = FIRST_LIST.saturating_sub(self.begun.elapsed());
+        self.read_within(hub, left.max(LATER_LIST)).await
+    }
+
+    async fn read_within(&self, hub: &Arc<Hub>, limit: Duration) -> Result<(), CallError> {
+        match tokio::time::timeout(limit, self.read_all(hub)).await {
+            // With others beside it, a server that fails spoils nothing.
+            Ok(Err(error)) if self.kind.sole().is_some() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the servers that are passed through and were never read.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    async fn read_all(&self, hub: &Arc<Hub>) -> Result<(), CallError> {
         let unread: Vec<_> = Surface::new(hub, &self.kind)
             .passed()
             .filter(|upstream| upstream.known().is_none())
@@ -116,17 +145,10 @@ impl Front {
                 hub.registry.read(&upstream, &backing, false).await
             })
         });
-        let all = futures::future::join_all(reading);
-        let Ok(all) = tokio::time::timeout(FIRST_LIST, all).await else {
-            return Ok(());
-        };
+        let all = futures::future::join_all(reading).await;
         self.renew_offer(hub);
         let failed = all.into_iter().flatten().find_map(Result::err);
-        match failed {
-            // With others beside it, a server that fails spoils nothing.
-            Some(error) if self.kind.sole().is_some() => Err(error),
-            _ => Ok(()),
-        }
+        failed.map_or(Ok(()), Err)
     }
 
     fn renew_offer(&self, hub: &Hub) {
@@ -148,6 +170,7 @@ impl Front {
 
     /// Its clients are gone: what they watched is watched no more.
     async fn end(&self) {
+        self.logs.clear();
         let watched =
             std::mem::take(&mut *self.watched.lock().unwrap_or_else(PoisonError::into_inner));
         for owned in watched.into_values() {
@@ -177,6 +200,7 @@ impl Service for Front {
     async fn handle(&self, incoming: Incoming, context: Context) -> Result<Reply, RpcError> {
         let hub = self.hub()?;
         let _open = hub.activity.begin();
+        hub.registry.somebody.saw(asker::abilities(&context));
         match incoming.method.as_str() {
             method::TOOLS_LIST
             | method::PROMPTS_LIST
@@ -187,6 +211,12 @@ impl Service for Front {
                 self.forward(&hub, incoming, &context).await
             }
             other => Err(RpcError::method_not_found(other)),
+        }
+    }
+
+    async fn level_set(&self, level: mcp_server::Level, context: &Context) {
+        if let Ok(hub) = self.hub() {
+            self.want_level(&hub, level, context).await;
         }
     }
 
@@ -224,6 +254,7 @@ impl Service for Front {
     }
 
     async fn disconnected(&self, connection: u64) {
+        self.logs.forget(connection);
         // The caller of a connection over stdio is let go of by who made it.
         let Ok(hub) = self.hub() else { return };
         if self.who.connected.is_some() {

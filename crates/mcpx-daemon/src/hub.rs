@@ -59,6 +59,8 @@ pub struct Hub {
     pub surroundings: Surroundings,
     /// What was chosen when the daemon was started.
     pub choice: Choice,
+    /// The settings that were in force when it began: what is read once, at the start, is read here.
+    pub at_start: Settings,
     config: RwLock<Arc<Config>>,
     config_error: Mutex<Option<String>>,
     /// The servers.
@@ -125,6 +127,7 @@ impl Hub {
             identity: parts.identity,
             surroundings: parts.surroundings,
             choice: parts.choice,
+            at_start: parts.config.settings.clone(),
             config: RwLock::new(parts.config),
             config_error: Mutex::default(),
             registry: parts.registry,

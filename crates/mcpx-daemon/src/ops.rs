@@ -72,7 +72,7 @@ impl Reply {
 
 /// The settings that hold for a caller: the daemon's, with what the caller sent along on top. What cannot be read of that
 /// is passed over.
-fn settings_of(hub: &Hub, caller: &Caller) -> InForce {
+pub(crate) fn settings_of(hub: &Hub, caller: &Caller) -> InForce {
     let settings = hub.settings();
     let sent: Option<BTreeMap<String, String>> = caller
         .settings
@@ -137,7 +137,7 @@ pub async fn perform(
         Op::Complete => calls::complete(hub, caller, &params).await,
         Op::TasksList => Ok(calls::tasks_list(hub)),
         Op::TaskGet => calls::task_get(hub, &params),
-        Op::TaskResult => calls::task_result(hub, &params).await,
+        Op::TaskResult => calls::task_result(hub, &caller, &params).await,
         Op::TaskCancel => calls::task_cancel(hub, &params),
         Op::ToolInvoke => calls::tool_invoke(hub, caller, &params).await,
         Op::ServersList => Ok(servers::list(hub)),

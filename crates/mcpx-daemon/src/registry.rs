@@ -11,11 +11,13 @@ pub mod instance;
 pub mod known;
 pub mod launch;
 pub mod lease;
+pub mod levels;
 pub mod notices;
 pub mod pool;
 pub mod scope;
 pub mod trace;
 pub mod upstream;
+pub mod users;
 pub mod views;
 pub mod watch;
 
@@ -24,10 +26,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use mcpx_catalog::history::History;
-use mcpx_config::{Config, Reach, Server};
+use mcpx_config::{Config, Reach, Server, Shared, shared};
 
+use self::asking::Somebody;
 use self::catalogue::Catalogue;
 use self::launch::Launch;
+use self::levels::Levels;
 use self::notices::Notices;
 use self::pool::{Cap, Pool, PoolWatch};
 use self::upstream::{Backing, Upstream};
@@ -68,6 +72,9 @@ pub struct Registry {
     watch: Arc<dyn PoolWatch>,
     pub(crate) notices: Arc<dyn Notices>,
     pub(crate) clock: Clock,
+    /// What clients can answer.
+    pub(crate) somebody: Arc<Somebody>,
+    levels: Arc<Levels>,
 }
 
 /// What taking up a configuration changed.
@@ -103,7 +110,16 @@ impl Registry {
             watch,
             notices,
             clock,
+            somebody: Arc::default(),
+            levels: Arc::default(),
         }
+    }
+
+    /// For clients whose abilities are declared by the same `somebody` that the launch has.
+    #[must_use]
+    pub fn for_clients(mut self, somebody: Arc<Somebody>) -> Self {
+        self.somebody = somebody;
+        self
     }
 
     /// With at most so many instances of all servers together; 0: no limit.
@@ -157,32 +173,18 @@ impl Registry {
         let mut upstreams = BTreeMap::new();
         {
             let mut backings = self.backings.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut used: HashMap<String, Arc<Backing>> = HashMap::new();
+            let used: HashMap<String, Arc<Backing>> = shared(&config.servers)
+                .into_iter()
+                .map(|(identity, shared)| {
+                    let backing = self.back(backings.get(&identity), shared);
+                    (identity, backing)
+                })
+                .collect();
             for (name, server) in &config.servers {
                 let server = Arc::new(server.clone());
                 let backing = base_of(config, &server)
                     .filter(|base| base.is_ready())
-                    .map(|base| {
-                        let identity = base.identity();
-                        let backing = used.get(&identity).or_else(|| backings.get(&identity));
-                        let backing = backing.map_or_else(
-                            || self.back(base),
-                            |backing| {
-                                let backing = if config.servers.contains_key(&backing.name) {
-                                    Arc::clone(backing)
-                                } else {
-                                    // Whoever gave it its name is gone; what runs goes on.
-                                    backing.renamed(&base.name)
-                                };
-                                if backing.name == base.name {
-                                    backing.pool.reconfigure(Arc::new(base.clone()));
-                                }
-                                backing
-                            },
-                        );
-                        used.insert(identity, Arc::clone(&backing));
-                        backing
-                    });
+                    .and_then(|base| used.get(&base.identity()).cloned());
                 note(&mut applied, &old, name, &server, backing.as_ref());
                 upstreams.insert(name.clone(), Arc::new(Upstream { server, backing }));
             }
@@ -207,7 +209,24 @@ impl Registry {
         applied
     }
 
-    fn back(&self, server: &Server) -> Arc<Backing> {
+    /// What stands behind servers of one identity: what runs already, with the sizes as they are now, or something new.
+    fn back(&self, before: Option<&Arc<Backing>>, shared: Shared) -> Arc<Backing> {
+        let mut server = shared.server;
+        let Some(before) = before else {
+            return self.back_anew(&server);
+        };
+        let backing = if shared.names.contains(&before.name) {
+            server.name.clone_from(&before.name);
+            Arc::clone(before)
+        } else {
+            // Whoever gave it its name is gone; what runs goes on.
+            before.renamed(&server.name)
+        };
+        backing.pool.reconfigure(Arc::new(server));
+        backing
+    }
+
+    fn back_anew(&self, server: &Server) -> Arc<Backing> {
         let (server_of_pool, launch, watch) = (
             Arc::new(server.clone()),
             Arc::clone(&self.launch),
@@ -229,6 +248,12 @@ impl Registry {
 
     /// A server was read: its tools can be searched, and what changed is written down.
     pub(crate) fn took(&self, server: &Arc<Server>, known: &Arc<known::Known>) {
+        let told = self.catalogue.left_out(server);
+        for problem in known.left_out() {
+            if !told.contains(&problem) {
+                self.watch.warned(&server.name, problem);
+            }
+        }
         let changes = self.catalogue.observe(server, known, (self.clock)());
         self.catalogue.show(&self.views());
         self.notices.catalogue_changed(&server.name, &changes);

@@ -16,6 +16,10 @@ const TAIL: usize = 500;
 /// How much a reader gets who does not say.
 const PIECE: usize = 64 * 1024;
 
+/// Pictures and sounds of so many bytes together stay where they are: a model sees them, and as pieces of text they would be
+/// of no use to anybody. Model APIs take some 5 MB for one.
+const MEDIA: usize = 8 * 1024 * 1024;
+
 /// The result as it is, or, over `results.inlineMaxBytes`, what it is and how to read it: its beginning and end, its
 /// size, and a handle under `_meta["dev.mcpx/result"]`.
 #[must_use]
@@ -28,7 +32,8 @@ pub fn within_cap(hub: &Hub, done: &Done, result: Object) -> Object {
 #[must_use]
 pub fn within(hub: &Hub, cap: u64, done: &Done, result: Object) -> Object {
     let whole = Raw::from(result.clone());
-    let bytes = whole.as_str().len();
+    let (media, of_media) = media(&result);
+    let bytes = whole.as_str().len() - media.iter().map(|raw| raw.as_str().len()).sum::<usize>();
     if u64::try_from(bytes).unwrap_or(u64::MAX) <= cap {
         return result;
     }
@@ -37,14 +42,33 @@ pub fn within(hub: &Hub, cap: u64, done: &Done, result: Object) -> Object {
         .results
         .keep(whole.as_str().as_bytes(), Kind::Json, &label)
     {
-        Ok(handle) => instead(&result, &handle),
+        Ok(handle) => instead(&result, &handle, media, &of_media),
         // It cannot be put aside: better too large than lost.
         Err(_) => result,
     }
 }
 
-/// What stands for a result that was put aside.
-fn instead(result: &Object, handle: &Handle) -> Object {
+/// The pictures and sounds of a result, as far as they stay, and what is to be said of those that do not.
+fn media(result: &Object) -> (Vec<Raw>, String) {
+    let blocks = result.get("content").and_then(|raw| raw.array().ok());
+    let is_media = |raw: &Raw| {
+        let kind = raw.object().ok().and_then(|block| block.string("type"));
+        matches!(kind.as_deref(), Some("image" | "audio"))
+    };
+    let media: Vec<Raw> = blocks.into_iter().flatten().filter(is_media).collect();
+    let bytes: usize = media.iter().map(|raw| raw.as_str().len()).sum();
+    if bytes <= MEDIA {
+        return (media, String::new());
+    }
+    let said = format!(
+        "\n[{} pictures or sounds of {bytes} bytes are left out too]",
+        media.len()
+    );
+    (Vec::new(), said)
+}
+
+/// What stands for a result that was put aside. Its pictures and sounds are in it.
+fn instead(result: &Object, handle: &Handle, media: Vec<Raw>, of_media: &str) -> Object {
     let is_error = result
         .get("isError")
         .and_then(Raw::boolean)
@@ -54,7 +78,7 @@ fn instead(result: &Object, handle: &Handle) -> Object {
         .unwrap_or_default();
     let shown = shorten(&text);
     let note = format!(
-        "{shown}\n[the whole result has {} bytes and is kept as {}; read it in pieces: `mcpx read {}`, the tool `mcpx_read`, or GET /v1/results/{}]",
+        "{shown}{of_media}\n[the whole result has {} bytes and is kept as {}; read it in pieces: `mcpx read {}`, the tool `mcpx_read`, or GET /v1/results/{}]",
         handle.total, handle.id, handle.id, handle.id
     );
     let about = Object::new()
@@ -62,6 +86,11 @@ fn instead(result: &Object, handle: &Handle) -> Object {
         .with("bytes", Raw::of(&handle.total));
     let mut short =
         CallResult::new(vec![Content::text(note.trim_start())], None, is_error).into_raw();
+    if !media.is_empty() {
+        let text = short.get("content").and_then(|raw| raw.array().ok());
+        let blocks: Vec<Raw> = text.into_iter().flatten().chain(media).collect();
+        short.set("content", Raw::of(&blocks));
+    }
     short.set("_meta", Object::new().with("dev.mcpx/result", about));
     short
 }

@@ -93,10 +93,11 @@ impl RunningTasks {
                 .with("state", "working"),
         );
         let (hub, begun) = (Arc::clone(hub), task.clone());
+        let cap = crate::ops::settings_of(&hub, &call.caller).bytes(key::RESULTS_INLINE_MAX_BYTES);
         tokio::spawn(async move {
             let _open = hub.activity.begin();
             let ended = hub.registry.call(call).await;
-            hub.tasks.end(&hub, begun, ended);
+            hub.tasks.end(&hub, begun, cap, ended);
             let _nobody_waits = done.send(true);
         });
         Ok(Reply::Json {
@@ -109,6 +110,7 @@ impl RunningTasks {
         &self,
         hub: &Hub,
         mut task: Task,
+        cap: u64,
         ended: Result<crate::registry::call::Done, crate::registry::call::CallError>,
     ) {
         match ended {
@@ -120,7 +122,6 @@ impl RunningTasks {
                     Outcome::Complete(_) => TaskState::Completed,
                     _ => TaskState::InputRequired,
                 };
-                let cap = hub.settings().bytes(key::RESULTS_INLINE_MAX_BYTES);
                 task.result = Some(Raw::from(crate::ops::calls::answered(
                     hub,
                     &done,

@@ -98,6 +98,9 @@ impl PoolWatch for Telling {
         }
         .with("readyMs", millis(ready))
         .with("key", key.as_str())
+        .with("sharing", instance.about().sharing.word())
+        .with("scope", instance.about().scope.word())
+        .with("eraSource", instance.about().era_source.word())
         .with("transport", transport)
         .with("negotiated", protocol.as_str());
         if let Some(era) = era {
@@ -132,6 +135,10 @@ impl PoolWatch for Telling {
         .with("reason", reason(&why))
         .with("calls", instance.calls())
         .with("uptimeSec", uptime);
+        let record = match instance.users().unheard() {
+            0 => record,
+            lines => record.with("linesToNobody", lines),
+        };
         self.log.write(record);
         let data = Object::new()
             .with("instance", instance.id())
@@ -178,7 +185,15 @@ impl PoolWatch for Telling {
                 level,
                 logger,
                 data,
+                in_call,
             } => {
+                if !in_call {
+                    let params = Object::new()
+                        .with("level", level.as_str())
+                        .with_some("logger", logger.as_deref())
+                        .with("data", data.clone());
+                    instance.users().tell(params);
+                }
                 let line = match data.string() {
                     Some(text) => text,
                     None => data.as_str().to_owned(),
@@ -207,6 +222,22 @@ impl PoolWatch for Telling {
                     template: Cow::Borrowed("{instance} wrote what is no message: {text}"),
                     ..self.of_instance(Level::Debug, "server.noise", instance)
                 });
+            }
+            Said::Unasked { cannot, call } => {
+                let mut record = Record {
+                    msg: format!(
+                        "{} asked, and the client of the call cannot {cannot}: the server was told so",
+                        instance.id()
+                    ),
+                    template: Cow::Borrowed(
+                        "{instance} asked, and the client of the call cannot {cannot}: the server was told so",
+                    ),
+                    ..self.of_instance(Level::Info, "server.unasked", instance)
+                };
+                if let Some(call) = &call {
+                    record = record.with("call", call.as_str());
+                }
+                self.log.write(record);
             }
             Said::SessionRenewed => self.log.write(Record {
                 msg: format!("{} lost its session and began another", instance.id()),

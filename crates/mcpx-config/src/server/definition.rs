@@ -229,8 +229,7 @@ pub(crate) fn read(
         log_level: block.log_level,
         unknown_keys,
         unread: std::mem::take(&mut reader.unread),
-        single_caller_questions: sharing == Sharing::Exclusive
-            || matches!(scope, Scope::Call | Scope::Pid | Scope::Session),
+        single_caller_questions: sharing == Sharing::Exclusive || scope == Scope::Call,
         availability: Availability::Ready,
         written: super::Written(node.to_json()),
         looked_up: Vec::new(),

@@ -29,7 +29,15 @@ impl Front {
             .params
             .string("name")
             .ok_or_else(|| RpcError::invalid_params("`tools/call` without the string `name`"))?;
-        let owner = Surface::new(hub, &self.kind).owner_of_tool(&name);
+        let mut owner = Surface::new(hub, &self.kind).owner_of_tool(&name);
+        if matches!(owner, ToolOwner::Nobody) {
+            // A server that is not ready yet may have it.
+            tokio::select! {
+                read = self.read_all(hub) => read.map_err(|error| as_rpc(&error))?,
+                () = context.cancelled.cancelled() => return Err(as_rpc(&CallError::Cancelled)),
+            }
+            owner = Surface::new(hub, &self.kind).owner_of_tool(&name);
+        }
         match owner {
             ToolOwner::Server(server) => {
                 let plan = Plan::tool(&server, &name, &incoming)?;
@@ -40,11 +48,32 @@ impl Front {
                 "`{}` and `{}` both have a tool of this name now",
                 servers[0], servers[1]
             ))),
-            ToolOwner::Nobody => Err(RpcError::invalid_params(format!(
-                "Unknown tool: {}",
-                untrusted_text::terminal::one_line(&name, 200)
-            ))),
+            ToolOwner::Nobody => Err(self.unknown_tool(hub, &name)),
         }
+    }
+
+    /// Nobody has the tool. Models call what they read of by its name alone: how it is called is said, or what else there is.
+    fn unknown_tool(&self, hub: &Hub, name: &str) -> RpcError {
+        let shown = untrusted_text::terminal::one_line(name, 200);
+        let mut message = format!("Unknown tool: {shown}");
+        if self.kind.own {
+            message.push_str(&match hub.registry.views().find_tool(name) {
+                Ok((upstream, tool)) => {
+                    let namespace = &upstream.server.namespace;
+                    let tool = untrusted_text::terminal::one_line(&tool, 200);
+                    format!("\nhint: `mcpx_call` calls it, with `tool`: `{namespace}.{tool}`")
+                }
+                Err(_) => format!(
+                    "\nhint: the tools here are {}; `mcpx_search` finds those of other servers",
+                    own::tools()
+                        .iter()
+                        .map(|(name, _)| format!("`{name}`"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+            });
+        }
+        RpcError::invalid_params(message)
     }
 
     /// Calls one of the hub's own tools.
@@ -87,6 +116,8 @@ impl Front {
         let as_task = incoming.method == method::TOOLS_CALL && context.takes_tasks();
         let finish = plan.finish.clone();
         let mut call = plan.call(self.who.of(&incoming, context), &incoming, context);
+        call.hears = self.hears(context);
+        call.wanted_level = self.wanted_by(hub, context, &call.caller).map(Arc::new);
         // A task that was asked for in so many words asks in its own way.
         call.hand_back &= !context.task_requested;
         let again = Again {
@@ -183,18 +214,30 @@ impl Front {
         incoming: Incoming,
         context: &Context,
     ) -> Result<Reply, RpcError> {
-        self.read(hub).await.map_err(|error| as_rpc(&error))?;
-        let surface = Surface::new(hub, &self.kind);
-        let plan = match incoming.method.as_str() {
-            method::PROMPTS_GET => Plan::prompt(&surface, &incoming)?,
-            method::RESOURCES_READ => Plan::resource(&surface, &incoming)?,
-            _ => Plan::completion(&surface, &incoming)?,
+        let plan = match self.planned(hub, &incoming) {
+            Ok(plan) => plan,
+            // A server that is not ready yet may have it.
+            Err(_) => {
+                tokio::select! {
+                    read = self.read_all(hub) => read.map_err(|error| as_rpc(&error))?,
+                    () = context.cancelled.cancelled() => return Err(as_rpc(&CallError::Cancelled)),
+                }
+                self.planned(hub, &incoming)?
+            }
         };
-        drop(surface);
         match plan {
             Some(plan) => self.see_through(hub, plan, incoming, context).await,
             // Its owner proposes nothing.
             None => Ok(Reply::complete(plan::no_completion())),
+        }
+    }
+
+    fn planned(&self, hub: &Hub, incoming: &Incoming) -> Result<Option<Plan>, RpcError> {
+        let surface = Surface::new(hub, &self.kind);
+        match incoming.method.as_str() {
+            method::PROMPTS_GET => Plan::prompt(&surface, incoming),
+            method::RESOURCES_READ => Plan::resource(&surface, incoming),
+            _ => Plan::completion(&surface, incoming),
         }
     }
 

@@ -8,9 +8,12 @@ use tokio::sync::broadcast::error::RecvError;
 use super::lists::Changed;
 use crate::events::kind as event;
 use crate::hub::Hub;
+use crate::registry::levels::Levels;
 
 /// Changes that come together are told together.
 const DEBOUNCE: Duration = Duration::from_millis(100);
+/// How long a server keeps a log level that nobody wants any more.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Passes on what happens in the hub, until it ends.
 pub(super) async fn follow(
@@ -18,6 +21,11 @@ pub(super) async fn follow(
     mut live: tokio::sync::broadcast::Receiver<Arc<crate::events::Event>>,
     stopping: tokio_util::sync::CancellationToken,
 ) {
+    let Some(levels) = hub.upgrade().map(|hub| hub.registry.levels()) else {
+        return;
+    };
+    tokio::spawn(follow_levels(hub.clone(), levels, stopping.clone()));
+    tokio::spawn(follow_abilities(hub.clone(), stopping.clone()));
     let mut changed = false;
     loop {
         let said = tokio::select! {
@@ -37,6 +45,49 @@ pub(super) async fn follow(
             // Something was missed: the lists are looked at.
             Some(Err(RecvError::Lagged(_))) => changed = true,
             Some(Err(RecvError::Closed)) => return,
+        }
+    }
+}
+
+/// Servers that log more than anybody wants any more are told so, a while after it began.
+async fn follow_levels(
+    hub: Weak<Hub>,
+    levels: Arc<Levels>,
+    stopping: tokio_util::sync::CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = levels.changed() => {}
+            () = stopping.cancelled() => return,
+        }
+        tokio::select! {
+            // Calls that come close upon each other want the same.
+            () = tokio::time::sleep(LINGER) => {}
+            () = stopping.cancelled() => return,
+        }
+        let Some(hub) = hub.upgrade() else { return };
+        hub.registry.tell_levels().await;
+    }
+}
+
+/// Legacy servers that have done nothing yet are read again when a client comes that can more than those before.
+async fn follow_abilities(hub: Weak<Hub>, stopping: tokio_util::sync::CancellationToken) {
+    let Some(somebody) = hub.upgrade().map(|hub| Arc::clone(&hub.registry.somebody)) else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            () = somebody.grew() => {}
+            () = stopping.cancelled() => return,
+        }
+        let Some(hub) = hub.upgrade() else { return };
+        let views = hub.registry.views();
+        let upstreams = views.by_name.values();
+        let reading = upstreams.map(|upstream| hub.registry.read_for_more(upstream));
+        tokio::select! {
+            // One that cannot be read says so elsewhere.
+            _read = futures::future::join_all(reading) => {}
+            () = stopping.cancelled() => return,
         }
     }
 }

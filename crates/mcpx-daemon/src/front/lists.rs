@@ -65,6 +65,7 @@ impl Front {
             ));
         }
         self.read(hub).await.map_err(|error| as_rpc(&error))?;
+        self.read_for_more(hub).await;
         let surface = Surface::new(hub, &self.kind);
         let (member, elements) = match incoming.method.as_str() {
             method::TOOLS_LIST => ("tools", surface.tools()),
@@ -78,6 +79,19 @@ impl Front {
                 hub.settings().duration(key::PROTO_MESSAGES_LIST_MAX_AGE),
             )),
         })
+    }
+
+    /// Servers that are passed through may list more for a client that can more than those before; for a while that is
+    /// waited for.
+    async fn read_for_more(&self, hub: &Arc<Hub>) {
+        let passed: Vec<_> = Surface::new(hub, &self.kind).passed().cloned().collect();
+        let reading = passed.into_iter().map(|upstream| {
+            let hub = Arc::clone(hub);
+            tokio::spawn(async move { hub.registry.read_for_more(&upstream).await })
+        });
+        let all = futures::future::join_all(reading);
+        // What cannot be read now is as it was.
+        let _goes_on = tokio::time::timeout(super::FIRST_LIST, all).await;
     }
 
     /// Tells clients which lists are not what they were.

@@ -163,6 +163,7 @@ impl Plan {
             meta: who::forwarded(incoming),
             log_level: context.log_level.map(|level| level.word().to_owned()),
             hand_back: context.era() == Era::Modern && method::may_ask(&incoming.method),
+            era: context.era(),
             ..self.call
         }
     }

@@ -22,7 +22,7 @@ use super::{ending, reading, watching};
 use crate::Clock;
 use crate::events::Events;
 use crate::hub::{Hub, Identity, Parts};
-use crate::registry::asking::WhoeverCalls;
+use crate::registry::asking::Somebody;
 use crate::registry::catalogue::Catalogue;
 use crate::registry::launch::RealLaunch;
 use crate::registry::launch::eras::{KeptEras, NoMemory};
@@ -327,6 +327,7 @@ fn build(
     let events = Arc::new(Events::new(settings.int(key::EVENTS_HISTORY)));
     let telling = Arc::new(Telling::new(log.clone(), Arc::clone(&events)).under(identity.span()));
     let catalogue = Catalogue::open(state, &config.hash);
+    let somebody: Arc<Somebody> = Arc::default();
     let launch = RealLaunch {
         client: mcp_wire::Implementation::new("mcpx", &start.version),
         env: start
@@ -336,7 +337,7 @@ fn build(
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         mark: Some(begun.children.mark()),
-        ask: Some(Arc::new(WhoeverCalls)),
+        somebody: Arc::clone(&somebody),
         eras: if settings.bool(key::UPSTREAM_ERA_CACHE) {
             Arc::new(KeptEras::read(Eras::new(state), clock.clone()))
         } else {
@@ -354,7 +355,8 @@ fn build(
         catalogue,
         clock.clone(),
     )
-    .capped(settings.int(key::POOL_GLOBAL_MAX));
+    .capped(settings.int(key::POOL_GLOBAL_MAX))
+    .for_clients(somebody);
     let results = Results::open(state, result_limits(&settings), clock.clone())?;
     let tasks = Tasks::open(state, &config.key, redactor)?;
     let (tasks, interrupted, problem) = RunningTasks::open(tasks, clock());
@@ -395,7 +397,7 @@ fn result_limits(settings: &mcpx_config::Settings) -> ResultLimits {
     }
 }
 
-/// Gives the registry the waits that the settings say.
+/// Gives the registry and the kept results the limits that the settings say.
 pub(crate) fn set_limits(hub: &Hub) {
     let settings = hub.settings();
     hub.registry.set_limits(RegistryLimits {
@@ -405,4 +407,5 @@ pub(crate) fn set_limits(hub: &Hub) {
             .max(Duration::from_secs(10)),
         instances: settings.int(key::POOL_GLOBAL_MAX),
     });
+    hub.results.set_limits(result_limits(&settings));
 }

@@ -317,10 +317,14 @@ pub(super) fn task_get(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
 }
 
 /// Waits for a task's result.
-pub(super) async fn task_result(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
+pub(super) async fn task_result(
+    hub: &Hub,
+    caller: &Caller,
+    params: &Params,
+) -> Result<Reply, ApiError> {
     let wait = match params.count("waitMs")? {
         Some(ms) => Duration::from_millis(ms as u64),
-        None => hub.settings().duration(key::TASKS_RESULT_WAIT),
+        None => super::settings_of(hub, caller).duration(key::TASKS_RESULT_WAIT),
     };
     hub.tasks.result(&params.required("id")?, wait).await
 }

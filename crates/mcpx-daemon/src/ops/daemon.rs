@@ -152,6 +152,10 @@ fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
         state: state.to_owned(),
         healthy,
         last_error: error.or(last_error),
+        left_out: known
+            .as_ref()
+            .map(|known| known.left_out())
+            .unwrap_or_default(),
         reached: reached(server),
         timeouts_ms: TimeoutsMs {
             start: ms(server.start_timeout),

@@ -20,7 +20,19 @@ impl std::fmt::Display for CallError {
 #[must_use]
 pub fn api_error(error: &CallError) -> ApiError {
     match error {
-        CallError::UnknownServer { spelled, near, all } => {
+        CallError::UnknownServer { spelled, unasked, .. } if !unasked.is_empty() => {
+            let why: Vec<&str> = unasked.iter().take(LISTED).map(|why| first_line(why)).collect();
+            ApiError::new(
+                Code::BadRequest,
+                format!(
+                    "nothing that could be asked is called `{}`, and not everything could:\n  {}",
+                    shown(spelled),
+                    why.join("\n  ")
+                ),
+            )
+            .hint("if it is a tool of one of those, name it too: `namespace.tool`")
+        }
+        CallError::UnknownServer { spelled, near, all, .. } => {
             ApiError::new(Code::BadRequest, format!("no server is called `{}`", shown(spelled)))
                 .hint(nearest(near).unwrap_or_else(|| match all.as_slice() {
                     [] => "no server is configured: `mcpx init` writes a first file, `mcpx servers import` takes the list of another host".to_owned(),
@@ -176,6 +188,10 @@ fn with_diagnostics(error: ApiError, findings: &[Finding]) -> ApiError {
         return error;
     }
     error.with("diagnostics", as_data(findings))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Foreign text on one line, cut.

@@ -6,29 +6,36 @@
 
 mod asked;
 mod failed;
+mod leased;
 mod sent;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_client::{Delivery, Failure, FailureKind};
-use mcp_wire::{Object, Outcome, method};
-use mcpx_config::hint_apart;
+use mcp_wire::{Era, Object, Outcome, Revision, method};
+use mcpx_config::{Protocol, hint_apart};
+use untrusted_text::terminal::one_line;
 
 use super::explain::{Finding, Refused};
 use super::known::{KnownTool, Spelled};
 use super::lease::Lease;
 use super::notices::{CallRecord, Notices};
-use super::pool::Wait;
-use super::scope::{Scoped, key_of};
+use super::scope::{Lane, Scoped, key_of};
 use super::trace::Trace;
 use super::upstream::{Backing, Reading, Upstream};
 use super::{Registry, explain};
 
 pub use self::asked::{Call, Done, OnTask, Wanted};
 pub use self::failed::CallError;
-pub(crate) use self::failed::lease_failed;
+pub(crate) use self::failed::{lease_failed, of_server};
 use self::sent::{options, request};
+
+/// What a server has to answer at least once a call got to it, and the advantage of an error that knows more.
+const LEAST: Duration = Duration::from_millis(50);
+
+/// How long a bare name that nobody knows waits for servers that nobody has read yet.
+const FIRST: Duration = Duration::from_secs(5);
 
 /// Which server and tool is meant.
 pub struct Resolved {
@@ -78,13 +85,12 @@ impl Registry {
         record: &mut CallRecord,
     ) -> Result<Done, CallError> {
         let (begun, at) = (Instant::now(), (self.clock)());
-        let resolved = self.resolve(call).await?;
-        record.resolved(&resolved);
-        let chosen = self.choose(&resolved, call).await?;
-        self.confirm(&resolved, &chosen, call).await?;
-        let lease = self.lease(&resolved, &chosen, call).await?;
-        record.leased(&lease);
-        let (lease, sent) = self.send(&resolved, &chosen, lease, call, trace).await?;
+        let (resolved, chosen, lease) = self.ready(call, record).await?;
+        let left = call
+            .timeout
+            .map(|limit| limit.saturating_sub(begun.elapsed()).max(LEAST));
+        let sent = self.send(&resolved, &chosen, lease, call, trace, left);
+        let (lease, sent) = sent.await?;
         let instance = lease.instance().id().to_owned();
         let refused = Refused {
             resolved: &resolved,
@@ -103,6 +109,41 @@ impl Registry {
             trace: trace.id.clone(),
             took: begun.elapsed(),
             findings,
+        })
+    }
+
+    /// Everything before *send*, within the time that the caller gives the call. What a server needs to start goes on when
+    /// its caller gave up.
+    async fn ready(
+        &self,
+        call: &Call,
+        record: &mut CallRecord,
+    ) -> Result<(Resolved, Chosen, Lease), CallError> {
+        let ready = async {
+            let resolved = self.resolve(call).await?;
+            record.resolved(&resolved);
+            let chosen = self.choose(&resolved, call).await?;
+            self.confirm(&resolved, &chosen, call).await?;
+            let lease = self.lease(&resolved, &chosen, call).await?;
+            record.leased(&lease);
+            Ok((resolved, chosen, lease))
+        };
+        let Some(limit) = call.timeout else {
+            return ready.await;
+        };
+        // A wait in the queue ends first, because it says who is in the way.
+        if let Ok(ready) = tokio::time::timeout(limit + LEAST, ready).await {
+            return ready;
+        }
+        let named = record.server.clone().or_else(|| call.server.clone());
+        let wanted = match &call.wanted {
+            Wanted::Tool { name, .. } => name.as_str(),
+            Wanted::Request { method, .. } => method,
+        };
+        Err(CallError::Timeout {
+            server: one_line(named.as_deref().unwrap_or(wanted), 120),
+            what: "getting ready, which goes on,".to_owned(),
+            after: limit,
         })
     }
 
@@ -125,7 +166,7 @@ impl Registry {
             }
             (Some(server), Wanted::Request { .. }) => (views.find(server)?, None),
             (None, Wanted::Tool { name, .. }) => {
-                let (upstream, tool) = views.find_tool(name)?;
+                let (upstream, tool) = self.find_tool(name).await?;
                 (upstream, Some(tool))
             }
             (None, Wanted::Request { method, .. }) => {
@@ -133,6 +174,7 @@ impl Registry {
                     spelled: format!("(none named for `{method}`)"),
                     near: Vec::new(),
                     all: views.namespaces(),
+                    unasked: Vec::new(),
                 });
             }
         };
@@ -164,6 +206,39 @@ impl Registry {
             params,
             name,
         })
+    }
+
+    /// The server and the tool that a spelling means. Before a bare name is unknown, servers that nobody has read yet are
+    /// read, as far as that is quick.
+    ///
+    /// # Errors
+    /// When none is meant, or several may be.
+    pub(crate) async fn find_tool(
+        &self,
+        spelled: &str,
+    ) -> Result<(Arc<Upstream>, String), CallError> {
+        let views = self.views();
+        let found = views.find_tool(spelled);
+        let is_bare = !spelled.contains(['.', '/']);
+        if !is_bare || !matches!(found, Err(CallError::UnknownServer { .. })) {
+            return found;
+        }
+        let unread = views
+            .by_name
+            .values()
+            .filter(|upstream| upstream.known().is_none());
+        let reading = unread.filter_map(|upstream| {
+            let backing = self.usable(upstream).ok()?;
+            Some(async move { self.read(upstream, &backing, false).await.is_ok() })
+        });
+        let all = futures::future::join_all(reading);
+        // Who takes longer is not waited for.
+        let _slow = tokio::time::timeout(FIRST, all).await;
+        let mut found = views.find_tool(spelled);
+        if let Err(CallError::UnknownServer { unasked, .. }) = &mut found {
+            *unasked = views.unasked();
+        }
+        found
     }
 
     /// The tool that is meant. Reads the server's tools when they were never read, or when what an earlier daemon read does
@@ -228,6 +303,7 @@ impl Registry {
             again,
         };
         let before = backing.known();
+        self.somebody.reads(&backing.name);
         let known = backing.read(&base, reading).await?;
         if before.is_none_or(|before| !Arc::ptr_eq(&before, &known)) {
             self.took(&base, &known);
@@ -238,7 +314,11 @@ impl Registry {
     /// *Choose*: which instance, when that is open. Today the caller's scope decides alone.
     #[allow(clippy::unused_async, reason = "a person may be asked here")]
     async fn choose(&self, resolved: &Resolved, call: &Call) -> Result<Chosen, CallError> {
-        let scoped = key_of(resolved.upstream.server.scope, &call.caller);
+        let server = &resolved.upstream.server;
+        let mut scoped = key_of(server.scope, &call.caller);
+        if server.protocol == Protocol::Follow {
+            scoped.key = scoped.key.in_lane(lane_of(call.era, resolved));
+        }
         Ok(Chosen { scoped })
     }
 
@@ -257,25 +337,6 @@ impl Registry {
         Ok(())
     }
 
-    /// *Lease*: the right to use an instance for this call.
-    async fn lease(
-        &self,
-        resolved: &Resolved,
-        chosen: &Chosen,
-        call: &Call,
-    ) -> Result<Lease, CallError> {
-        let wait = Wait {
-            queue: self.limits().queue,
-            cancelled: call.cancelled.clone(),
-        };
-        resolved
-            .backing
-            .pool
-            .lease(&chosen.scoped, wait)
-            .await
-            .map_err(|error| lease_failed(&resolved.upstream.server.name, error))
-    }
-
     /// *Send*: the request, and once more on a fresh instance when it provably never left.
     async fn send(
         &self,
@@ -284,8 +345,13 @@ impl Registry {
         lease: Lease,
         call: &Call,
         trace: &Trace,
+        left: Option<Duration>,
     ) -> Result<(Lease, Result<Outcome, Failure>), CallError> {
-        let options = options(resolved, call, trace);
+        let mut options = options(resolved, call, trace);
+        if let Some(left) = left {
+            (options.idle, options.max) = (Some(left), Some(left));
+        }
+        options.on_log = leased::lines(lease.instance(), call);
         let first = request(lease.connection(), resolved, call, &options).await;
         let Err(failure) = &first else {
             return Ok((lease, first));
@@ -312,6 +378,7 @@ impl Registry {
         }
         release(lease);
         let lease = self.lease(resolved, chosen, call).await?;
+        options.on_log = leased::lines(lease.instance(), call);
         let second = request(lease.connection(), resolved, call, &options).await;
         Ok((lease, second))
     }
@@ -340,7 +407,7 @@ impl Registry {
             }
             Err(failure) => Err(CallError::Failed {
                 findings: explain::failure(self, refused, &failure).await,
-                failure: Box::new(failure),
+                failure: of_server(&refused.resolved.upstream.server.name, failure),
             }),
         }
     }
@@ -360,6 +427,20 @@ impl Registry {
             why: "it has nothing behind it".to_owned(),
             hint: None,
         })
+    }
+}
+
+/// In which era a server is spoken to that follows its callers. One that has no newer era has one lane.
+fn lane_of(caller: Era, resolved: &Resolved) -> Lane {
+    let known = resolved.backing.known();
+    let revision = known.as_ref().and_then(|known| known.revision.as_deref());
+    let is_newest_legacy = revision
+        .and_then(Revision::parse)
+        .is_some_and(|revision| revision.era() == Era::Legacy);
+    if caller == Era::Legacy && !is_newest_legacy {
+        Lane::Legacy
+    } else {
+        Lane::Newest
     }
 }
 

@@ -122,6 +122,15 @@ impl Catalogue {
         from_cache(entry).map(Arc::new)
     }
 
+    /// What was left out of the reading that can be searched now, as [`Known::left_out`] says it.
+    pub fn left_out(&self, server: &Server) -> Vec<String> {
+        let indexed = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
+        indexed
+            .get(&server.name)
+            .map(|(known, _)| known.left_out())
+            .unwrap_or_default()
+    }
+
     /// A server was read: writes down what changed and keeps the reading for the cache.
     pub fn observe(&self, server: &Server, known: &Known, now: Timestamp) -> Vec<Seen> {
         let unreadable: Vec<&str> = known

@@ -10,6 +10,7 @@ use mcpx_catalog::explain::{Call as Made, Refusal, explain};
 pub use mcpx_catalog::explain::{Finding, render};
 use mcpx_catalog::history::History;
 use mcpx_config::Server;
+use untrusted_text::terminal::one_line;
 
 use super::Registry;
 use super::call::{Call, Resolved, Wanted};
@@ -30,13 +31,23 @@ pub(super) fn unknown_tool(
     let Some(known) = known else {
         return Vec::new();
     };
-    vec![mcpx_catalog::explain::unknown_tool(
+    let mut finding = mcpx_catalog::explain::unknown_tool(
         &server.name,
         namespace,
         spelled,
         &known.tools,
         history,
-    )]
+    );
+    // It is there, and nobody could make sense of it.
+    if let Some((name, reason)) = known.set_aside.iter().find(|(name, _)| name == spelled) {
+        finding.message = format!(
+            "the definition of {namespace}.{} could not be read: {}",
+            one_line(name, 120),
+            one_line(reason, 200)
+        );
+        finding.fix = None;
+    }
+    vec![finding]
 }
 
 /// What an explanation is made from: the call, and the connection on which it was refused.

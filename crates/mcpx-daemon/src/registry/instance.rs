@@ -4,15 +4,16 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use mcp_client::{Connection, Event, Label};
+use mcpx_config::{Scope, Sharing};
 use tokio::{sync::broadcast, time::Instant};
 
-use super::scope::Key;
+use super::{launch::EraSource, levels::Told, scope::Key, users::Users};
 
 /// What an instance is spoken to over. Tests put something else than a connection behind it.
 pub(super) enum Link {
@@ -73,6 +74,21 @@ impl Link {
     }
 }
 
+/// How an instance was started.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// How many callers it serves at a time, as configured or as learned.
+    pub sharing: Sharing,
+    /// What it belongs to.
+    pub scope: Scope,
+    /// From where it was known which era it speaks.
+    pub era_source: EraSource,
+    /// When its start began.
+    pub began: Instant,
+    /// How long it took to become ready.
+    pub ready: Duration,
+}
+
 /// One running process or session of a server.
 pub struct Instance {
     id: String,
@@ -80,32 +96,30 @@ pub struct Instance {
     key: Key,
     trace: String,
     pid: Option<i32>,
-    began: Instant,
-    ready: Duration,
+    about: About,
     calls: AtomicU64,
     subscriptions: AtomicUsize,
+    users: Users,
+    told: Told,
+    /// Whether a caller came that can answer more than was declared.
+    lacks: AtomicBool,
     link: Link,
 }
 
 impl Instance {
-    pub(super) fn new(
-        name: &str,
-        seq: u64,
-        key: Key,
-        link: Link,
-        began: Instant,
-        ready: Duration,
-    ) -> Self {
+    pub(super) fn new(name: &str, seq: u64, key: Key, link: Link, about: About) -> Self {
         Self {
             id: id(name, seq),
             seq,
             key,
             trace: format!("srv-{:016x}", fastrand::u64(..)),
             pid: link.pid(),
-            began,
-            ready,
+            about,
             calls: AtomicU64::new(0),
             subscriptions: AtomicUsize::new(0),
+            users: Users::default(),
+            told: Told::default(),
+            lacks: AtomicBool::new(false),
             link,
         }
     }
@@ -153,13 +167,19 @@ impl Instance {
     /// Returns how long it has run, its start included.
     #[must_use]
     pub fn uptime(&self) -> Duration {
-        self.began.elapsed()
+        self.about.began.elapsed()
     }
 
     /// Returns how long it took to become ready.
     #[must_use]
     pub const fn ready_after(&self) -> Duration {
-        self.ready
+        self.about.ready
+    }
+
+    /// Returns how it was started.
+    #[must_use]
+    pub const fn about(&self) -> About {
+        self.about
     }
 
     /// Returns the revision that is spoken.
@@ -176,6 +196,30 @@ impl Instance {
             #[cfg(test)]
             Link::Fake(_) => panic!("a fake instance has no connection"),
         }
+    }
+
+    /// Returns the connection; `None` where a test put something else behind it.
+    pub(super) fn live_connection(&self) -> Option<&Connection> {
+        match &self.link {
+            Link::Real(connection) => Some(connection),
+            #[cfg(test)]
+            Link::Fake(_) => None,
+        }
+    }
+
+    /// Returns who made calls on it.
+    #[must_use]
+    pub fn users(&self) -> &Users {
+        &self.users
+    }
+
+    pub(super) const fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// Notes that a caller can answer more than was declared; whether that is news.
+    pub(super) fn is_first_lack(&self) -> bool {
+        !self.lacks.swap(true, Ordering::Relaxed)
     }
 
     /// Keeps it from ending for idleness until the value is dropped; for who is told when a resource changes.

@@ -11,6 +11,10 @@ use mcp_wire::resource::{Resource, ResourceTemplate};
 use mcp_wire::{Object, Tool};
 use mcpx_catalog::names::{Names, Resolved};
 use mcpx_config::ToolFilter;
+use untrusted_text::terminal::one_line;
+
+/// Longest piece of a server's text in a message, in characters.
+const LONGEST: usize = 200;
 
 /// One reading of a server. What the server does not offer is empty; what could not be read is `None`.
 #[derive(Debug, Clone)]
@@ -19,6 +23,8 @@ pub struct Known {
     pub tools: Vec<Tool>,
     /// Tools that could not be read, with the reason.
     pub set_aside: Vec<(String, String)>,
+    /// Why there are not all of its tools, when its list had no end.
+    pub cut: Option<String>,
     /// Its resources.
     pub resources: Option<Vec<Resource>>,
     /// Its resource templates.
@@ -74,6 +80,7 @@ impl Known {
         let mut known = Self {
             tools,
             set_aside: Vec::new(),
+            cut: None,
             resources: None,
             templates: None,
             prompts: None,
@@ -127,6 +134,7 @@ impl Known {
             .collect();
         let mut known = Self {
             set_aside,
+            cut: listed.cut,
             confirmed: true,
             instructions: agreed.instructions.clone(),
             server_info: agreed.server_info.as_ref().map(|info| info.raw().clone()),
@@ -163,6 +171,27 @@ impl Known {
     pub fn keep(self: &Arc<Self>, name: &str) -> Option<KnownTool> {
         let at = *self.by_name.get(name)?;
         (at < self.tools.len()).then(|| KnownTool(Arc::clone(self), at))
+    }
+
+    /// What was left out of it, and why: a line each. Text from outside, safe to print.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        let shown = |text: &str| one_line(text, LONGEST);
+        let aside = self.set_aside.iter().map(|(name, reason)| {
+            let which = match name.as_str() {
+                "" => "a tool without a name".to_owned(),
+                name => format!("its tool `{}`", shown(name)),
+            };
+            format!(
+                "{which} is left out, its definition could not be read: {}",
+                shown(reason)
+            )
+        });
+        let cut = self
+            .cut
+            .iter()
+            .map(|why| format!("its list of tools is cut: {}", shown(why)));
+        aside.chain(cut).collect()
     }
 
     /// The identifiers of the tools.

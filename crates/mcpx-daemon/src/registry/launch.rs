@@ -23,9 +23,41 @@ use untrusted_text::redact::Redactor;
 use untrusted_text::terminal::one_line;
 
 use self::eras::EraMemory;
+use super::{asking::Somebody, scope::Key};
 
 /// A time that a person would call for ever, and that every clock can hold.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// A connection, and how it came about.
+pub struct Reached {
+    /// The connection.
+    pub connection: Connection,
+    /// From where it was known which era the server speaks.
+    pub era_source: EraSource,
+}
+
+/// From where it was known which era a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EraSource {
+    /// Its entry says so.
+    Configured,
+    /// An earlier connection found it out.
+    Remembered,
+    /// It was found out with this connection.
+    Probed,
+}
+
+impl EraSource {
+    /// `configured`, `remembered` or `probed`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::Remembered => "remembered",
+            Self::Probed => "probed",
+        }
+    }
+}
 
 /// Starts or contacts a configured server.
 #[async_trait]
@@ -35,7 +67,7 @@ pub trait Launch: Send + Sync {
     /// # Errors
     ///
     /// When there is no connection within the server's start time.
-    async fn launch(&self, server: &Server, id: &str) -> Result<Connection, Failure>;
+    async fn launch(&self, server: &Server, id: &str) -> Result<Reached, Failure>;
 
     /// Connects; a program that is not told where to run starts in `folder`, which its scope names.
     ///
@@ -47,9 +79,18 @@ pub trait Launch: Send + Sync {
         server: &Server,
         id: &str,
         folder: Option<&Path>,
-    ) -> Result<Connection, Failure> {
+    ) -> Result<Reached, Failure> {
         let _unused = folder;
         self.launch(server, id).await
+    }
+
+    /// Connects for whoever has this key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Launch::launch`].
+    async fn launch_for(&self, server: &Server, id: &str, key: &Key) -> Result<Reached, Failure> {
+        self.launch_in(server, id, key.folder()).await
     }
 }
 
@@ -67,8 +108,8 @@ pub struct RealLaunch {
     pub env: BTreeMap<OsString, OsString>,
     /// Marks every program as this daemon's.
     pub mark: Option<Mark>,
-    /// Who answers questions that no call answers; what it can is declared to servers.
-    pub ask: Option<Arc<dyn Ask>>,
+    /// What clients can answer: that is declared to servers.
+    pub somebody: Arc<Somebody>,
     /// What earlier connections found out.
     pub eras: Arc<dyn EraMemory>,
     /// Who brings credentials that a person signed in for.
@@ -84,7 +125,7 @@ pub struct RealLaunch {
 
 #[async_trait]
 impl Launch for RealLaunch {
-    async fn launch(&self, server: &Server, id: &str) -> Result<Connection, Failure> {
+    async fn launch(&self, server: &Server, id: &str) -> Result<Reached, Failure> {
         self.launch_in(server, id, None).await
     }
 
@@ -93,14 +134,30 @@ impl Launch for RealLaunch {
         server: &Server,
         _id: &str,
         folder: Option<&Path>,
-    ) -> Result<Connection, Failure> {
+    ) -> Result<Reached, Failure> {
+        self.reach(server, folder, None).await
+    }
+
+    async fn launch_for(&self, server: &Server, _id: &str, key: &Key) -> Result<Reached, Failure> {
+        let ask = self.somebody.behind(key);
+        self.reach(server, key.folder(), Some(ask)).await
+    }
+}
+
+impl RealLaunch {
+    async fn reach(
+        &self,
+        server: &Server,
+        folder: Option<&Path>,
+        ask: Option<Arc<dyn Ask>>,
+    ) -> Result<Reached, Failure> {
         let identity = server.identity();
         let known = self.eras.recall(&identity);
         let spec = self
             .spec(server, folder, known)
             .map_err(|failure| *failure)?;
         let label = spec.label();
-        let connected = mcp_client::connect(spec, self.ask.clone()).await;
+        let connected = mcp_client::connect(spec, ask).await;
         let connection = match connected {
             Ok(connection) => connection,
             Err(failure) => {
@@ -131,11 +188,12 @@ impl Launch for RealLaunch {
         // A server that does not announce its lists is no worse for that; nobody waits for it to say so.
         let listening = connection.clone();
         tokio::spawn(async move { listening.listen_to_lists().await });
-        Ok(connection)
+        Ok(Reached {
+            era_source: era_source(server, known, connection.verdict()),
+            connection,
+        })
     }
-}
 
-impl RealLaunch {
     /// The server as the client wants it.
     fn spec(
         &self,
@@ -276,6 +334,27 @@ fn remembered(server: &Server, known: Option<Verdict>) -> Option<Verdict> {
         Protocol::ForceInitialize => known
             .filter(|verdict| verdict.era == Era::Legacy)
             .or(Some(legacy)),
+    }
+}
+
+/// From where the era was known: what was found out anew, whatever was remembered, was not known before.
+fn era_source(server: &Server, known: Option<Verdict>, found: Option<Verdict>) -> EraSource {
+    let is_configured = matches!(
+        server.protocol,
+        Protocol::ForceDiscover | Protocol::ForceInitialize
+    ) || matches!(
+        server.reach,
+        Reach::Http {
+            transport: Transport::Sse,
+            ..
+        }
+    );
+    if is_configured {
+        EraSource::Configured
+    } else if known.is_some() && known == found {
+        EraSource::Remembered
+    } else {
+        EraSource::Probed
     }
 }
 

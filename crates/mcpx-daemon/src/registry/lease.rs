@@ -18,6 +18,9 @@ pub struct Wait {
     /// For room, or for the callers before it. Waiting for a start that is under way has its own deadline, the server's
     /// start timeout, and is not cut by this one.
     pub queue: Duration,
+    /// For a start, where that is shorter than the time that the start has: another server that shares the instances may
+    /// give it more. `None`: as long as it takes.
+    pub start: Option<Duration>,
     /// The caller does not want it any more.
     pub cancelled: CancellationToken,
 }

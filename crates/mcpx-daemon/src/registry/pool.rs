@@ -9,6 +9,7 @@
 //! scopes nobody knows the keys beforehand: from the first lease of a key on, up to `min` of the keys that were used last
 //! keep their instance, and get it again when it died. Keys that end with their caller never count.
 
+mod alarm;
 mod backoff;
 mod cap;
 mod desk;
@@ -36,11 +37,12 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{cap::Cap, restart::Restarted, status::PoolStatus};
 use self::{
+    alarm::{Alarm, Rung},
     desk::{Act, Desk, Sizes},
     life::{Launched, Starter},
 };
+pub use self::{cap::Cap, restart::Restarted, status::PoolStatus};
 pub use super::lease::{Lease, LeaseError, Wait};
 use super::{
     instance::Instance,
@@ -207,7 +209,8 @@ impl Pool {
         self.in_runtime();
         self.warn_of_degradation(scoped);
         let began = Instant::now();
-        let mut deadline = began + wait.queue.min(FOREVER);
+        let start = self.server().start_timeout;
+        let mut alarm = Alarm::set(began, &wait, start);
         let (reply, mut answer) = oneshot::channel();
         let ticket = self
             .change(|desk, _| (!desk.is_closed).then(|| desk.queue(scoped, reply)))
@@ -219,13 +222,13 @@ impl Pool {
                 biased;
                 answer = &mut answer => return answer.unwrap_or(Err(LeaseError::Closed)),
                 () = wait.cancelled.cancelled() => return Err(LeaseError::Cancelled),
-                () = sleep_until(deadline) => {
-                    // A start has a deadline of its own.
-                    match self.starting_until(&scoped.key) {
-                        Some(until) if until > deadline => deadline = until,
-                        _ => return Err(self.exhausted(began.elapsed())),
+                () = sleep_until(alarm.at) => match alarm.rings(self.starting(&scoped.key)) {
+                    Rung::Waits => {}
+                    Rung::Exhausted => {
+                        return Err(self.exhausted(scoped.key.lane(), began.elapsed()));
                     }
-                }
+                    Rung::StartsTooLong(limit) => return Err(self.not_ready(limit)),
+                },
             }
         }
     }
@@ -234,12 +237,13 @@ impl Pool {
     /// such as a repository's, stay. Returns how many.
     pub async fn release(self: &Arc<Self>, keys: &[Key]) -> usize {
         self.in_runtime();
+        let is_released = |key: &Key| keys.iter().any(|released| key.has_owner_of(released));
         self.change(|desk, _| {
             let mut released = 0;
             desk.recent
-                .retain(|key| !(key.is_callers_own() && keys.contains(key)));
+                .retain(|key| !(key.is_callers_own() && is_released(key)));
             for place in &mut desk.places {
-                if place.key.is_callers_own() && keys.contains(&place.key) && place.release() {
+                if place.key.is_callers_own() && is_released(&place.key) && place.release() {
                     released += 1;
                 }
             }
@@ -306,22 +310,22 @@ impl Pool {
     fn spare_since(&self) -> Option<(bool, Instant)> {
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let is_kept = desk.places.len() <= desk.sizes.min;
-        let place = desk.unused_longest(&HashSet::new())?;
+        let place = desk.unused_longest(|_| true)?;
         Some((is_kept, place.last_used))
     }
 
     fn give_up_one(self: &Arc<Self>) {
         let act = {
             let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-            let seq = desk.unused_longest(&HashSet::new()).map(|place| place.seq);
+            let seq = desk.unused_longest(|_| true).map(|place| place.seq);
             seq.and_then(|seq| desk.end(seq, Ending::Evicted))
         };
         self.act(act.into_iter().collect());
     }
 
-    fn starting_until(&self, key: &Key) -> Option<Instant> {
+    fn starting(&self, key: &Key) -> Option<(Instant, Instant)> {
         let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.starting_until(key)
+        desk.starting(key)
     }
 
     fn warn_of_degradation(&self, scoped: &Scoped) {

@@ -15,12 +15,26 @@ use self::repository::{Found, Repository};
 
 /// Whose an instance is. Prints as `global`, `repo:/x/.git`, `worktree:/x`, `cwd:/x`, `session:s1`, `psession:s0`,
 /// `pid:42` or `call:c1`. Two keys that print the same need not be equal: an id that a process got again is another
-/// process, and two sessions may give their calls the same name.
+/// process, two sessions may give their calls the same name, and one owner may have an instance in each lane.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Key(Kind);
+pub struct Key {
+    owner: Owner,
+    lane: Lane,
+}
+
+/// Which era an instance is spoken to in, for a server whose `protocol` is `follow`. Each lane has its own instances, and
+/// its own `max` of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// As the server likes best. Everybody's, where the caller's era is no matter.
+    #[default]
+    Newest,
+    /// The older era, for callers that speak that one.
+    Legacy,
+}
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Kind {
+enum Owner {
     Global,
     /// The directory that all worktrees have in common.
     Repo(Arc<Path>),
@@ -92,17 +106,38 @@ impl Key {
     /// Everybody's.
     #[must_use]
     pub const fn global() -> Self {
-        Self(Kind::Global)
+        Self {
+            owner: Owner::Global,
+            lane: Lane::Newest,
+        }
+    }
+
+    /// The same owner's in another lane.
+    #[must_use]
+    pub fn in_lane(self, lane: Lane) -> Self {
+        Self { lane, ..self }
+    }
+
+    /// Which era its instance is spoken to in.
+    #[must_use]
+    pub const fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// Whether both belong to the same, in whatever lane.
+    #[must_use]
+    pub fn has_owner_of(&self, other: &Self) -> bool {
+        self.owner == other.owner
     }
 
     /// Returns the folder that the key names: where a server starts that is not told another.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
-        match &self.0 {
-            Kind::Worktree(folder) | Kind::Cwd(folder) => Some(folder),
+        match &self.owner {
+            Owner::Worktree(folder) | Owner::Cwd(folder) => Some(folder),
             // A repository with a worktree of its own.
-            Kind::Repo(common) if common.ends_with(".git") => common.parent(),
-            Kind::Repo(common) => Some(common),
+            Owner::Repo(common) if common.ends_with(".git") => common.parent(),
+            Owner::Repo(common) => Some(common),
             _ => None,
         }
     }
@@ -110,25 +145,25 @@ impl Key {
     /// Whether it belongs to one call.
     #[must_use]
     pub const fn is_call(&self) -> bool {
-        matches!(self.0, Kind::Call { .. })
+        matches!(self.owner, Owner::Call { .. })
     }
 
     /// Whether it belongs to one caller: a session, a process or a call.
     #[must_use]
     pub const fn is_callers_own(&self) -> bool {
         !matches!(
-            self.0,
-            Kind::Global | Kind::Repo(_) | Kind::Worktree(_) | Kind::Cwd(_)
+            self.owner,
+            Owner::Global | Owner::Repo(_) | Owner::Worktree(_) | Owner::Cwd(_)
         )
     }
 
     /// Whether it belongs to a process that is known to have ended.
     #[must_use]
     pub fn is_process_gone(&self) -> bool {
-        let Kind::Pid {
+        let Owner::Pid {
             pid,
             started: Some(started),
-        } = self.0
+        } = self.owner
         else {
             return false;
         };
@@ -138,15 +173,15 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::Global => f.write_str("global"),
-            Kind::Repo(path) => write!(f, "repo:{}", path.display()),
-            Kind::Worktree(path) => write!(f, "worktree:{}", path.display()),
-            Kind::Cwd(path) => write!(f, "cwd:{}", path.display()),
-            Kind::Session(id) => write!(f, "session:{id}"),
-            Kind::ParentSession(id) => write!(f, "psession:{id}"),
-            Kind::Pid { pid, .. } => write!(f, "pid:{pid}"),
-            Kind::Call { call, .. } => write!(f, "call:{call}"),
+        match &self.owner {
+            Owner::Global => f.write_str("global"),
+            Owner::Repo(path) => write!(f, "repo:{}", path.display()),
+            Owner::Worktree(path) => write!(f, "worktree:{}", path.display()),
+            Owner::Cwd(path) => write!(f, "cwd:{}", path.display()),
+            Owner::Session(id) => write!(f, "session:{id}"),
+            Owner::ParentSession(id) => write!(f, "psession:{id}"),
+            Owner::Pid { pid, .. } => write!(f, "pid:{pid}"),
+            Owner::Call { call, .. } => write!(f, "call:{call}"),
         }
     }
 }
@@ -161,14 +196,14 @@ impl fmt::Debug for Key {
 /// that is made later is found then.
 #[must_use]
 pub fn key_of(scope: Scope, caller: &Caller) -> Scoped {
-    let (kind, lost) = match scope {
-        Scope::Global => (Ok(Kind::Global), None),
+    let (owner, lost) = match scope {
+        Scope::Global => (Ok(Owner::Global), None),
         Scope::Repo => in_folder(caller, |folder| repository_key(folder, false)),
         Scope::Worktree => in_folder(caller, |folder| repository_key(folder, true)),
-        Scope::Cwd => in_folder(caller, |folder| (Kind::Cwd(folder.into()), None)),
+        Scope::Cwd => in_folder(caller, |folder| (Owner::Cwd(folder.into()), None)),
         Scope::Session => own(session(caller)),
         Scope::ParentSession => match filled(caller.parent_session.as_deref()) {
-            Some(id) => (Ok(Kind::ParentSession(id.into())), None),
+            Some(id) => (Ok(Owner::ParentSession(id.into())), None),
             None => {
                 let lost = Lost {
                     because: "the caller does not say which session started its own".to_owned(),
@@ -184,15 +219,17 @@ pub fn key_of(scope: Scope, caller: &Caller) -> Scoped {
         Scope::Pid => own(process(caller)),
         Scope::Call => (Err(()), None),
     };
-    let kind = kind.unwrap_or_else(|()| call(caller));
-    let key = Key(kind);
+    let key = Key {
+        owner: owner.unwrap_or_else(|()| call(caller)),
+        lane: Lane::Newest,
+    };
     let degraded = lost.map(|Lost { because, fix }| Degraded {
         from: scope,
         to: key.scope(),
         because,
         fix,
     });
-    let is_its_own = matches!(key.0, Kind::Session(_) | Kind::Pid { .. });
+    let is_its_own = matches!(key.owner, Owner::Session(_) | Owner::Pid { .. });
     Scoped {
         ends_with_caller: key.is_call() || (caller.ephemeral && is_its_own),
         key,
@@ -202,15 +239,15 @@ pub fn key_of(scope: Scope, caller: &Caller) -> Scoped {
 
 impl Key {
     const fn scope(&self) -> Scope {
-        match self.0 {
-            Kind::Global => Scope::Global,
-            Kind::Repo(_) => Scope::Repo,
-            Kind::Worktree(_) => Scope::Worktree,
-            Kind::Cwd(_) => Scope::Cwd,
-            Kind::Session(_) => Scope::Session,
-            Kind::ParentSession(_) => Scope::ParentSession,
-            Kind::Pid { .. } => Scope::Pid,
-            Kind::Call { .. } => Scope::Call,
+        match self.owner {
+            Owner::Global => Scope::Global,
+            Owner::Repo(_) => Scope::Repo,
+            Owner::Worktree(_) => Scope::Worktree,
+            Owner::Cwd(_) => Scope::Cwd,
+            Owner::Session(_) => Scope::Session,
+            Owner::ParentSession(_) => Scope::ParentSession,
+            Owner::Pid { .. } => Scope::Pid,
+            Owner::Call { .. } => Scope::Call,
         }
     }
 }
@@ -222,18 +259,18 @@ struct Lost {
 }
 
 /// A key, or nothing narrower than the call; and what was lost on the way.
-type Keyed = (Result<Kind, ()>, Option<Lost>);
+type Keyed = (Result<Owner, ()>, Option<Lost>);
 
-fn own(kind: Result<Kind, Lost>) -> Keyed {
+fn own(kind: Result<Owner, Lost>) -> Keyed {
     match kind {
         Ok(kind) => (Ok(kind), None),
         Err(lost) => (Err(()), Some(lost)),
     }
 }
 
-fn session(caller: &Caller) -> Result<Kind, Lost> {
+fn session(caller: &Caller) -> Result<Owner, Lost> {
     match filled(caller.session.as_deref()) {
-        Some(id) => Ok(Kind::Session(id.into())),
+        Some(id) => Ok(Owner::Session(id.into())),
         None => Err(Lost {
             because: "the caller does not name its session".to_owned(),
             fix: names("session", "MCPX_SESSION_ID", header::SESSION),
@@ -241,7 +278,7 @@ fn session(caller: &Caller) -> Result<Kind, Lost> {
     }
 }
 
-fn process(caller: &Caller) -> Result<Kind, Lost> {
+fn process(caller: &Caller) -> Result<Owner, Lost> {
     let lost = |because: String| Lost {
         because,
         fix: names("process", "MCPX_PID", header::PID),
@@ -256,18 +293,18 @@ fn process(caller: &Caller) -> Result<Kind, Lost> {
             "the hub sees no process {pid}, which the caller says it is"
         )));
     }
-    Ok(Kind::Pid { pid, started })
+    Ok(Owner::Pid { pid, started })
 }
 
-fn call(caller: &Caller) -> Kind {
+fn call(caller: &Caller) -> Owner {
     match filled(caller.call.as_deref()) {
-        Some(id) => Kind::Call {
+        Some(id) => Owner::Call {
             call: id.into(),
             session: filled(caller.session.as_deref()).map(Into::into),
             pid: caller.pid,
         },
         // Nobody else has it.
-        None => Kind::Call {
+        None => Owner::Call {
             call: format!("{:032x}", fastrand::u128(..)).into(),
             session: None,
             pid: None,
@@ -275,7 +312,7 @@ fn call(caller: &Caller) -> Kind {
     }
 }
 
-fn in_folder(caller: &Caller, key: impl FnOnce(&Path) -> (Kind, Option<Lost>)) -> Keyed {
+fn in_folder(caller: &Caller, key: impl FnOnce(&Path) -> (Owner, Option<Lost>)) -> Keyed {
     let fix = || names("folder", "MCPX_CWD", header::CWD);
     let Some(cwd) = caller.cwd.as_deref().filter(|cwd| cwd.is_absolute()) else {
         let lost = Lost {
@@ -300,8 +337,8 @@ fn in_folder(caller: &Caller, key: impl FnOnce(&Path) -> (Kind, Option<Lost>)) -
     }
 }
 
-fn repository_key(folder: &Path, wants_worktree: bool) -> (Kind, Option<Lost>) {
-    let cwd = || Kind::Cwd(folder.into());
+fn repository_key(folder: &Path, wants_worktree: bool) -> (Owner, Option<Lost>) {
+    let cwd = || Owner::Cwd(folder.into());
     let fix = "start the caller in a repository, or write `\"scope\": \"cwd\"` into the entry";
     let lost = |because: String| Lost {
         because,
@@ -309,12 +346,12 @@ fn repository_key(folder: &Path, wants_worktree: bool) -> (Kind, Option<Lost>) {
     };
     match repository::find(folder) {
         Found::Repository(Repository { common, .. }) if !wants_worktree => {
-            (Kind::Repo(common.into()), None)
+            (Owner::Repo(common.into()), None)
         }
         Found::Repository(Repository {
             worktree: Some(worktree),
             ..
-        }) => (Kind::Worktree(worktree.into()), None),
+        }) => (Owner::Worktree(worktree.into()), None),
         Found::Repository(_) => {
             let because = format!("{} is in a repository without a worktree", shown(folder));
             (cwd(), Some(lost(because)))

@@ -9,7 +9,7 @@ use mcpx_api::Caller;
 use mcpx_config::{Scope, Server, ToolFilter};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{CallError, lease_failed};
+use super::call::{CallError, lease_failed, of_server};
 use super::known::Known;
 use super::pool::{Pool, Wait};
 use super::scope::key_of;
@@ -178,6 +178,7 @@ impl Backing {
         };
         let wait = Wait {
             queue: reading.queue,
+            start: Some(server.start_timeout),
             cancelled: CancellationToken::new(),
         };
         let lease = self
@@ -189,7 +190,7 @@ impl Backing {
         let known = Known::read(lease.connection(), &options, (reading.now)())
             .await
             .map_err(|failure| CallError::Failed {
-                failure: Box::new(failure),
+                failure: of_server(&server.name, failure),
                 findings: Vec::new(),
             })?;
         Ok(Arc::new(known))

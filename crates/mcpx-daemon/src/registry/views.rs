@@ -72,7 +72,26 @@ impl Views {
                 .map(|name| self.names.identifier(name))
                 .collect(),
             all: self.namespaces(),
+            unasked: Vec::new(),
         }
+    }
+
+    /// Of the servers that were never read, why not. One that was not tried takes longer than anybody waited.
+    #[must_use]
+    pub fn unasked(&self) -> Vec<String> {
+        let unread = self
+            .by_name
+            .values()
+            .filter(|upstream| upstream.known().is_none());
+        unread
+            .filter_map(|upstream| {
+                let failure = upstream.backing.as_ref()?.failure();
+                Some(
+                    failure
+                        .unwrap_or_else(|| format!("`{}` is not ready yet", upstream.server.name)),
+                )
+            })
+            .collect()
     }
 
     /// A name that is neither a server's nor a tool's, with the nearest of both.

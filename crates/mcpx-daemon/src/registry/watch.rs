@@ -6,7 +6,7 @@ use mcpx_api::Caller;
 use tokio_util::sync::CancellationToken;
 
 use super::Registry;
-use super::call::{CallError, lease_failed};
+use super::call::{CallError, lease_failed, of_server};
 use super::instance::Subscription;
 use super::pool::Wait;
 use super::scope::key_of;
@@ -66,6 +66,7 @@ impl Registry {
         let scoped = key_of(upstream.server.scope, caller);
         let wait = Wait {
             queue: self.limits().queue,
+            start: Some(upstream.server.start_timeout),
             cancelled: CancellationToken::new(),
         };
         let lease = backing
@@ -79,7 +80,7 @@ impl Registry {
             .subscribe(uri, &CallOptions::default())
             .await
             .map_err(|failure| CallError::Failed {
-                failure: Box::new(failure),
+                failure: of_server(&upstream.server.name, failure),
                 findings: Vec::new(),
             })?;
         Ok(Watching {

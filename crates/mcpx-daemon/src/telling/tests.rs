@@ -180,6 +180,7 @@ fn what_names_no_server_or_tool_is_no_call_in_the_statistics() {
         spelled: "nope".to_owned(),
         near: Vec::new(),
         all: Vec::new(),
+        unasked: Vec::new(),
     });
     told.telling
         .call_ended(CallRecord::default(), &trace, Duration::ZERO, &ended);

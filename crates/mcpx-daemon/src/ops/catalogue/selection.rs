@@ -125,11 +125,11 @@ pub(super) async fn select(hub: &Hub, params: &Params) -> Result<Vec<Selected>, 
     for selector in &selectors {
         let found = match views.find(selector) {
             Ok(upstream) => Ok((upstream, None)),
-            Err(error) => match views.find_tool(selector) {
-                Ok((upstream, tool)) => Ok((upstream, Some(tool))),
-                Err(_) if !selector.contains('.') => Err(error),
-                Err(error) => Err(error),
-            },
+            Err(_) => hub
+                .registry
+                .find_tool(selector)
+                .await
+                .map(|(upstream, tool)| (upstream, Some(tool))),
         };
         match found {
             Err(error) => wrong.push(error),

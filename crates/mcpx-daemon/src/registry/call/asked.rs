@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_client::Ask;
 use mcp_client::call::{OnLog, OnProgress};
-use mcp_wire::{Object, Outcome, Raw};
+use mcp_wire::{Era, Object, Outcome, Raw};
 use mcpx_api::Caller;
 use tokio_util::sync::CancellationToken;
 
@@ -53,18 +53,24 @@ pub struct Call {
     pub ask: Option<Arc<dyn Ask>>,
     /// Told about progress.
     pub on_progress: Option<OnProgress>,
-    /// Told about log lines that are this call's beyond doubt.
+    /// Told about log lines that came with this call and are about nobody else's, beyond doubt.
     pub on_log: Option<OnLog>,
+    /// Told about log lines that came with no call, while they can only be this caller's.
+    pub hears: Option<OnLog>,
     /// Told when the server made a task of the call, which is then waited for. With [`Call::hand_back`] it also says that
     /// the caller takes tasks.
     pub on_task: Option<OnTask>,
     /// From which severity on the server may log during this call.
     pub log_level: Option<String>,
+    /// Keeps its server at that level while it lives.
+    pub wanted_level: Option<Arc<crate::registry::levels::Wanted>>,
     /// Cancels it.
     pub cancelled: CancellationToken,
     /// Whether the questions of a modern server come back as they are, instead of being answered by [`Call::ask`]. A
     /// task is waited for in any case: it may live in the instance that was leased.
     pub hand_back: bool,
+    /// The era that the caller speaks: a server that follows its callers is spoken to in it.
+    pub era: Era,
     /// Instead of the server's time for a call.
     pub timeout: Option<Duration>,
 }
@@ -99,10 +105,13 @@ impl Call {
             ask: None,
             on_progress: None,
             on_log: None,
+            hears: None,
             on_task: None,
             log_level: None,
+            wanted_level: None,
             cancelled: CancellationToken::new(),
             hand_back: false,
+            era: Era::Modern,
             timeout: None,
         }
     }

@@ -18,6 +18,8 @@ pub enum CallError {
         near: Vec<String>,
         /// All there are.
         all: Vec<String>,
+        /// Why servers that may have it could not be asked.
+        unasked: Vec<String>,
     },
     /// No tool of this name, and the server's tools are known.
     UnknownTool {
@@ -94,6 +96,12 @@ pub enum CallError {
     Closing,
 }
 
+/// A failure under the name that was called: what runs may have that of another server that shares it.
+pub(crate) fn of_server(server: &str, mut failure: Failure) -> Box<Failure> {
+    server.clone_into(&mut failure.server.name);
+    Box::new(failure)
+}
+
 /// Why there is no lease, as the failure of a call.
 pub(crate) fn lease_failed(server: &str, error: LeaseError) -> CallError {
     match error {
@@ -117,14 +125,14 @@ pub(crate) fn lease_failed(server: &str, error: LeaseError) -> CallError {
             failure,
             retry_in: Some(retry_in),
         } => CallError::Resting {
-            failure: Box::new(failure),
+            failure: of_server(server, failure),
             retry_in,
         },
         LeaseError::Start {
             failure,
             retry_in: None,
         } => CallError::Failed {
-            failure: Box::new(failure),
+            failure: of_server(server, failure),
             findings: Vec::new(),
         },
         LeaseError::Cancelled => CallError::Cancelled,

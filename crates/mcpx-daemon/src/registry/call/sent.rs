@@ -5,11 +5,12 @@ use std::sync::Arc;
 use mcp_client::{Ask, CallOptions, Connection, Failure};
 use mcp_wire::tool::TaskSupport;
 use mcp_wire::{Outcome, method};
-use mcpx_config::{Reach, Scope, Server};
+use mcpx_config::Server;
 
 use super::{Call, Resolved};
 use crate::registry::trace::Trace;
 
+/// How the request is made; whose its log lines are depends on the instance.
 pub(super) fn options(resolved: &Resolved, call: &Call, trace: &Trace) -> CallOptions {
     let server: &Server = &resolved.upstream.server;
     let limit = call
@@ -23,10 +24,7 @@ pub(super) fn options(resolved: &Resolved, call: &Call, trace: &Trace) -> CallOp
         label: Some(trace.id.clone()),
         cancelled: call.cancelled.clone(),
         on_progress: call.on_progress.clone(),
-        on_log: call
-            .on_log
-            .clone()
-            .filter(|_| logs_are_the_callers(resolved)),
+        on_log: None,
         log_level: call.log_level.clone(),
         meta: call.meta.clone(),
         ask: Some(call.ask.clone().unwrap_or(nobody)),
@@ -75,13 +73,4 @@ pub(super) async fn request(
         }
         other => Ok(other),
     }
-}
-
-/// Whether a log line during a call can only be about this caller's calls: over HTTP it came on the call's own stream;
-/// a program serves one call at a time, or one caller.
-fn logs_are_the_callers(resolved: &Resolved) -> bool {
-    let server = &resolved.upstream.server;
-    matches!(server.reach, Reach::Http { .. })
-        || resolved.backing.pool.is_exclusive()
-        || server.scope != Scope::Global
 }

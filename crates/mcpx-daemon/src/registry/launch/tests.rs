@@ -40,7 +40,7 @@ fn launch(memory: &Arc<Memory>) -> RealLaunch {
         client: Implementation::new("mcpx", "1"),
         env: std::env::vars_os().collect(),
         mark: Some(Mark::new("0123456789abcdef-launch").unwrap()),
-        ask: None,
+        somebody: Arc::default(),
         eras: Arc::<Memory>::clone(memory),
         sign_in: None,
         probe: Duration::from_secs(10),
@@ -73,7 +73,7 @@ async fn what_was_found_out_is_remembered_and_a_protocol_is_forced() {
     let launch = launch(&memory);
     let chaos = Chaos::new().legacy().stdio();
     let mut server = stdio(&chaos.command());
-    let connection = launch.launch(&server, "notes#1").await.unwrap();
+    let connection = launch.launch(&server, "notes#1").await.unwrap().connection;
     assert_eq!(connection.era(), Era::Legacy);
     assert!(connection.pid().is_some());
     connection.close().await;
@@ -87,7 +87,7 @@ async fn what_was_found_out_is_remembered_and_a_protocol_is_forced() {
     let both = Chaos::new().stdio();
     server = stdio(&both.command());
     server.protocol = Protocol::ForceInitialize;
-    let connection = launch.launch(&server, "notes#1").await.unwrap();
+    let connection = launch.launch(&server, "notes#1").await.unwrap().connection;
     assert_eq!(connection.era(), Era::Legacy);
     connection.close().await;
     assert_eq!(both.received().methods()[0], method::INITIALIZE);

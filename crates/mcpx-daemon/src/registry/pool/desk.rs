@@ -2,6 +2,7 @@
 //! ends anything: each change returns what is to be done, and the time is given.
 //!
 //! The rules:
+//! - Each lane of keys has its own `max`.
 //! - A key has at most one instance at a time, and one that ends counts until it has ended: the state of a key is never in
 //!   two processes.
 //! - The queue is looked through from its front at every change, so nobody is overtaken by who wants the same.
@@ -20,11 +21,12 @@ use super::{
     Ending,
     backoff::Backoff,
     cap::{Cap, CapPlace},
+    life::SLACK,
 };
 use crate::registry::{
     instance::Instance,
     lease::{Lease, LeaseError},
-    scope::{Key, Scoped},
+    scope::{Key, Lane, Scoped},
 };
 
 /// What a caller in the queue is told.
@@ -37,7 +39,7 @@ pub(super) struct Place {
     pub(super) phase: Phase,
     /// Leases that are out.
     pub(super) holders: usize,
-    /// When a lease was given or came back last.
+    /// When a lease was given or came back last; until then, when its start began.
     pub(super) last_used: Instant,
     /// When a lease was given last: what reservation goes by, because it does not change while there are none.
     granted: Instant,
@@ -66,6 +68,10 @@ impl Place {
 
     fn is_ending(&self) -> bool {
         matches!(self.phase, Phase::Ending)
+    }
+
+    fn is_in(&self, lane: Lane) -> bool {
+        self.key.lane() == lane
     }
 
     /// Its caller went away. Returns whether it ends for that.
@@ -180,12 +186,11 @@ impl Desk {
         before != self.queue.len()
     }
 
-    /// How many instances there are that will not end soon.
-    pub(super) fn staying(&self) -> usize {
+    /// The instances that will not end soon.
+    pub(super) fn staying(&self) -> impl Iterator<Item = &Place> {
         self.places
             .iter()
             .filter(|place| !place.is_ending() && place.retired.is_none())
-            .count()
     }
 
     /// Whether an instance may be given up for another pool: one is unused, and none is being ended already.
@@ -197,10 +202,10 @@ impl Desk {
         self.queue.len()
     }
 
-    /// Until when a start for this key is under way.
-    pub(super) fn starting_until(&self, key: &Key) -> Option<Instant> {
+    /// Since when a start for this key is under way, and until when at the latest.
+    pub(super) fn starting(&self, key: &Key) -> Option<(Instant, Instant)> {
         self.places.iter().find_map(|place| match place.phase {
-            Phase::Starting(until) if place.key == *key => Some(until),
+            Phase::Starting(until) if place.key == *key => Some((place.last_used, until)),
             _ => None,
         })
     }
@@ -301,7 +306,8 @@ impl Desk {
 
     /// Begins a place for a key that has none, when there is room.
     pub(super) fn begin(&mut self, key: &Key, ends_with_caller: bool, now: Instant) -> Begun {
-        if self.places.len() >= self.sizes.max {
+        let there = self.places.iter().filter(|place| place.is_in(key.lane()));
+        if there.count() >= self.sizes.max {
             return Begun::Full;
         }
         let permit = match &self.cap {
@@ -316,7 +322,7 @@ impl Desk {
         self.places.push(Place {
             seq,
             key: key.clone(),
-            phase: Phase::Starting(now + self.sizes.start),
+            phase: Phase::Starting(now + self.sizes.start + 2 * SLACK),
             holders: 0,
             last_used: now,
             granted: now,

@@ -18,6 +18,7 @@ use tokio::{sync::broadcast, time::sleep};
 use super::{Cap, Ending, Lease, LeaseError, Pool, PoolWatch, Wait, life::Starter};
 use crate::registry::{
     instance::{Instance, Link},
+    launch::EraSource,
     scope::{Key, Scoped},
 };
 use mcpx_api::Caller;
@@ -153,9 +154,10 @@ impl Starter for FakeStarter {
         &self,
         _server: Arc<Server>,
         id: String,
-        folder: Option<PathBuf>,
-    ) -> BoxFuture<'static, Result<Link, Failure>> {
+        key: Key,
+    ) -> BoxFuture<'static, Result<(Link, EraSource), Failure>> {
         let fake = Arc::clone(&self.0);
+        let folder = key.folder().map(ToOwned::to_owned);
         async move {
             let there = fake.there.fetch_add(1, Ordering::SeqCst) + 1;
             fake.most.fetch_max(there, Ordering::SeqCst);
@@ -181,7 +183,7 @@ impl Starter for FakeStarter {
                 state: Mutex::default(),
             }));
             lock(&fake.links).insert(id, link.clone());
-            Ok(Link::Fake(link))
+            Ok((Link::Fake(link), EraSource::Probed))
         }
         .boxed()
     }
@@ -336,6 +338,7 @@ pub(crate) fn patient() -> Wait {
 pub(crate) fn wait(queue: Duration) -> Wait {
     Wait {
         queue,
+        start: None,
         cancelled: tokio_util::sync::CancellationToken::new(),
     }
 }

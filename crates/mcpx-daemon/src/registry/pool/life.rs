@@ -2,14 +2,13 @@
 
 use std::{
     panic::AssertUnwindSafe,
-    path::PathBuf,
     sync::{Arc, PoisonError, Weak},
     time::Duration,
 };
 
 use futures::{FutureExt as _, future::BoxFuture};
 use mcp_client::{Cause, Delivery, Event, Failure, FailureKind, Label};
-use mcpx_config::Server;
+use mcpx_config::{Protocol, Server, Sharing};
 use tokio::{
     sync::broadcast::{self, error::RecvError},
     time::{Instant, timeout},
@@ -18,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Ending, Pool};
 use crate::registry::{
-    instance::{self, Instance, Link},
-    launch::Launch,
-    scope::Key,
+    instance::{self, About, Instance, Link},
+    launch::{EraSource, Launch},
+    scope::{Key, Lane},
 };
 
 /// How long ending one instance may take before its place is given away all the same. Far above the grace that a program
@@ -28,8 +27,9 @@ use crate::registry::{
 const END: Duration = Duration::from_secs(20);
 /// How long closing a pool may take.
 pub(super) const CLOSING: Duration = Duration::from_secs(25);
-/// What a start gets on top of the server's own time, in which it ends by itself and says why.
-const SLACK: Duration = Duration::from_secs(5);
+/// What a start gets on top of the server's own time, in which it ends by itself and says why. Who waits for it waits
+/// longer than that, to be told.
+pub(super) const SLACK: Duration = Duration::from_secs(5);
 
 /// Starts what an instance is spoken to over.
 pub(super) trait Starter: Send + Sync {
@@ -37,8 +37,8 @@ pub(super) trait Starter: Send + Sync {
         &self,
         server: Arc<Server>,
         id: String,
-        folder: Option<PathBuf>,
-    ) -> BoxFuture<'static, Result<Link, Failure>>;
+        key: Key,
+    ) -> BoxFuture<'static, Result<(Link, EraSource), Failure>>;
 }
 
 /// Starts connections.
@@ -49,12 +49,12 @@ impl Starter for Launched {
         &self,
         server: Arc<Server>,
         id: String,
-        folder: Option<PathBuf>,
-    ) -> BoxFuture<'static, Result<Link, Failure>> {
+        key: Key,
+    ) -> BoxFuture<'static, Result<(Link, EraSource), Failure>> {
         let launch = Arc::clone(&self.0);
         async move {
-            let connection = launch.launch_in(&server, &id, folder.as_deref()).await?;
-            Ok(Link::Real(connection))
+            let reached = launch.launch_for(&server, &id, &key).await?;
+            Ok((Link::Real(reached.connection), reached.era_source))
         }
         .boxed()
     }
@@ -66,10 +66,24 @@ impl Pool {
         let pool = Arc::clone(self);
         let started = async move {
             let began = Instant::now();
-            let launched = pool.launch(seq, &key).await;
-            let ready = began.elapsed();
+            let server = pool.to_launch(&key);
+            let launched = pool.launch(&server, seq, &key).await;
             match launched {
-                Ok(link) => pool.take_in(seq, key, link, began, ready).await,
+                Ok((link, era_source)) => {
+                    let about = About {
+                        sharing: if pool.is_exclusive() {
+                            Sharing::Exclusive
+                        } else {
+                            Sharing::Shared
+                        },
+                        scope: server.scope,
+                        era_source,
+                        began,
+                        ready: began.elapsed(),
+                    };
+                    pool.take_in(Instance::new(&server.name, seq, key, link, about))
+                        .await;
+                }
                 Err(failure) => {
                     // A start that was stopped with the pool is nobody's failure.
                     if !pool.closing.is_cancelled() {
@@ -87,30 +101,32 @@ impl Pool {
         self.spawn(started);
     }
 
-    async fn launch(&self, seq: u64, key: &Key) -> Result<Link, Failure> {
+    /// The server as it is started for a key.
+    fn to_launch(&self, key: &Key) -> Arc<Server> {
         let mut server = self.server();
         if self.is_exclusive() && !server.single_caller_questions {
-            let mut changed = (*server).clone();
-            changed.single_caller_questions = true;
-            server = Arc::new(changed);
+            Arc::make_mut(&mut server).single_caller_questions = true;
         }
+        if server.protocol == Protocol::Follow {
+            Arc::make_mut(&mut server).protocol = match key.lane() {
+                Lane::Newest => Protocol::PreferDiscover,
+                Lane::Legacy => Protocol::PreferInitialize,
+            };
+        }
+        server
+    }
+
+    async fn launch(
+        &self,
+        server: &Arc<Server>,
+        seq: u64,
+        key: &Key,
+    ) -> Result<(Link, EraSource), Failure> {
         let limit = server.start_timeout.min(super::FOREVER) + SLACK;
         let id = instance::id(&server.name, seq);
-        let folder = key.folder().map(ToOwned::to_owned);
-        let starting = self.starter.start(Arc::clone(&server), id, folder);
+        let starting = self.starter.start(Arc::clone(server), id, key.clone());
         let starting = AssertUnwindSafe(starting).catch_unwind();
-        let not_started = |why: String| Failure {
-            server: Label {
-                name: server.name.clone(),
-                resolved: String::new(),
-            },
-            kind: FailureKind::NoAnswer {
-                delivery: Delivery::NotSent,
-                cause: Cause::Start,
-                why,
-            },
-            stderr: None,
-        };
+        let not_started = |why: String| self.not_started(why);
         tokio::select! {
             () = self.closing.cancelled() => Err(not_started("the pool was closed".to_owned())),
             started = timeout(limit, starting) => match started {
@@ -121,17 +137,26 @@ impl Pool {
         }
     }
 
+    /// There is no connection, and no server said why.
+    pub(super) fn not_started(&self, why: String) -> Failure {
+        Failure {
+            server: Label {
+                name: self.server().name.clone(),
+                resolved: String::new(),
+            },
+            kind: FailureKind::NoAnswer {
+                delivery: Delivery::NotSent,
+                cause: Cause::Start,
+                why,
+            },
+            stderr: None,
+        }
+    }
+
     /// Puts a started instance into its place.
-    async fn take_in(
-        self: &Arc<Self>,
-        seq: u64,
-        key: Key,
-        link: Link,
-        began: Instant,
-        ready: Duration,
-    ) {
-        let name = self.server().name.clone();
-        let instance = Arc::new(Instance::new(&name, seq, key, link, began, ready));
+    async fn take_in(self: &Arc<Self>, instance: Instance) {
+        let instance = Arc::new(instance);
+        let seq = instance.seq();
         let events = instance.link().events();
         let is_wanted = !self.closing.is_cancelled()
             && self
@@ -144,7 +169,7 @@ impl Pool {
             self.free(seq);
             return;
         }
-        self.watch.started(&instance, ready);
+        self.watch.started(&instance, instance.ready_after());
         // The listener keeps neither the pool nor the instance: both end when nobody has them.
         let listening = listen(Arc::downgrade(self), seq, events);
         if let Some(runtime) = self.runtime.get() {
@@ -231,6 +256,15 @@ impl Pool {
         if let Some(runtime) = self.runtime.get() {
             drop(self.tasks.spawn_on(task, runtime));
         }
+    }
+
+    /// What runs at this moment.
+    pub(crate) fn running(&self) -> Vec<Arc<Instance>> {
+        let live = |desk: &mut super::Desk| {
+            let places = desk.places.iter();
+            places.filter_map(|place| place.live().cloned()).collect()
+        };
+        self.change_only(live)
     }
 
     fn live(&self, seq: u64) -> Option<Arc<Instance>> {

@@ -77,6 +77,7 @@ impl Pool {
         let leases = starts.iter().map(|scoped| {
             let wait = Wait {
                 queue: limit,
+                start: None,
                 cancelled: CancellationToken::new(),
             };
             async move { (&scoped.key, self.lease(scoped, wait).await) }

@@ -9,6 +9,7 @@ use super::{
     LeaseError, Pool,
     desk::{Phase, Place},
 };
+use crate::registry::scope::Lane;
 
 /// A pool at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,13 +52,14 @@ impl Pool {
         }
     }
 
-    pub(super) fn exhausted(&self, waited: Duration) -> LeaseError {
+    pub(super) fn exhausted(&self, lane: Lane, waited: Duration) -> LeaseError {
         let now = Instant::now();
         let name = self.server().name.clone();
         let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let mut holders: Vec<String> = desk
             .places
             .iter()
+            .filter(|place| place.key.lane() == lane)
             .map(|place| holder(&name, place, now))
             .collect();
         if desk.waits_for_cap.is_some()
@@ -72,6 +74,20 @@ impl Pool {
             waited,
             max: desk.sizes.max,
             holders,
+        }
+    }
+}
+
+impl Pool {
+    /// What a caller is told who waits for no longer a start.
+    pub(super) fn not_ready(&self, after: Duration) -> LeaseError {
+        let why = format!(
+            "it is not ready after {} s; its start goes on, because another server that shares its instances gives it longer",
+            after.as_secs_f64()
+        );
+        LeaseError::Start {
+            failure: self.not_started(why),
+            retry_in: None,
         }
     }
 }

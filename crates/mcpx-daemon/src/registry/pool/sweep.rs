@@ -9,7 +9,7 @@ use super::{
     Ending, Pool,
     desk::{Act, Begun, Desk},
 };
-use crate::registry::scope::Key;
+use crate::registry::scope::{Key, Lane};
 
 impl Pool {
     /// Ends instances that were unused for the idle time and have no subscriptions, down to `min`; those whose process
@@ -53,20 +53,19 @@ fn end_unused(desk: &mut Desk, gone: &HashSet<Key>, now: Instant) -> Vec<Act> {
         acts.extend(desk.end(seq, Ending::ProcessGone));
     }
     let idle = desk.sizes.idle;
-    let mut unused: Vec<(Instant, u64)> = desk
+    let mut unused: Vec<(Instant, Lane, u64)> = desk
         .places
         .iter()
         .filter(|place| place.live().is_some() && place.holders == 0 && !place.is_subscribed())
-        .map(|place| (place.last_used, place.seq))
+        .map(|place| (place.last_used, place.key.lane(), place.seq))
         .collect();
-    unused.sort_unstable();
-    let mut left = desk.staying();
-    for (last_used, seq) in unused {
+    unused.sort_unstable_by_key(|(last_used, _, seq)| (*last_used, *seq));
+    for (last_used, lane, seq) in unused {
         let is_idle = !idle.is_zero() && now.saturating_duration_since(last_used) >= idle;
-        let is_too_many = left > desk.sizes.max;
-        if left > desk.sizes.min && (is_idle || is_too_many) {
+        let in_lane = desk.staying().filter(|place| place.key.lane() == lane);
+        let is_too_many = in_lane.count() > desk.sizes.max;
+        if desk.staying().count() > desk.sizes.min && (is_idle || is_too_many) {
             acts.extend(desk.end(seq, Ending::Idle));
-            left -= 1;
         }
     }
     acts
@@ -80,7 +79,7 @@ fn start_kept(desk: &mut Desk, is_global: bool, now: Instant) -> Vec<Act> {
         desk.recent.iter().rev().cloned().collect()
     };
     for key in keys {
-        if desk.staying() >= desk.sizes.min {
+        if desk.staying().count() >= desk.sizes.min {
             break;
         }
         if desk.places.iter().any(|place| place.key == key) {

@@ -9,18 +9,32 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Act, Begun, Desk, Phase, Place, Waiter, end};
-use crate::registry::{lease::LeaseError, pool::Ending, scope::Key};
+use crate::registry::{
+    lease::LeaseError,
+    pool::Ending,
+    scope::{Key, Lane},
+};
 
 /// What one look through the queue has found so far.
 #[derive(Default)]
 struct Pass {
-    /// Instances that end, or will with their last lease, and whose room nobody before was promised.
-    coming: usize,
+    /// Instances that end, or will with their last lease, and whose room nobody before was promised; by lane.
+    coming: [usize; 2],
     /// Instances that get no new leases, because somebody before needs their room.
     reserved: HashSet<u64>,
     /// Keys that somebody before needs room for.
     wanted: HashSet<Key>,
     needs_cap: bool,
+}
+
+impl Pass {
+    fn coming_in(&mut self, lane: Lane) -> &mut usize {
+        let [newest, legacy] = &mut self.coming;
+        match lane {
+            Lane::Newest => newest,
+            Lane::Legacy => legacy,
+        }
+    }
 }
 
 impl Desk {
@@ -29,14 +43,12 @@ impl Desk {
         let mut acts = Vec::new();
         self.drop_what_is_gone(&mut acts, now);
         self.end_what_is_over(&mut acts);
-        let mut pass = Pass {
-            coming: self
-                .places
-                .iter()
-                .filter(|place| place.is_ending() || place.retired.is_some())
-                .count(),
-            ..Pass::default()
-        };
+        let mut pass = Pass::default();
+        for place in &self.places {
+            if place.is_ending() || place.retired.is_some() {
+                *pass.coming_in(place.key.lane()) += 1;
+            }
+        }
         let mut left = VecDeque::with_capacity(self.queue.len());
         for waiter in std::mem::take(&mut self.queue) {
             // It gave up: what it is sent would come back at once.
@@ -91,7 +103,8 @@ impl Desk {
             if (place.is_ending() || place.retired.is_some())
                 && pass.wanted.insert(waiter.key.clone())
             {
-                pass.coming = pass.coming.saturating_sub(1);
+                let coming = pass.coming_in(waiter.key.lane());
+                *coming = coming.saturating_sub(1);
             }
             return Some(waiter);
         }
@@ -109,25 +122,27 @@ impl Desk {
             Begun::Full => {
                 // Somebody before it needs the same room.
                 if pass.wanted.insert(waiter.key.clone()) {
-                    self.make_room(pass, acts);
+                    self.make_room(waiter.key.lane(), pass, acts);
                 }
             }
         }
         Some(waiter)
     }
 
-    /// Takes room from an instance of another key, at once or when it is free.
-    fn make_room(&mut self, pass: &mut Pass, acts: &mut Vec<Act>) {
-        if pass.coming > 0 {
-            pass.coming -= 1;
+    /// Takes room from an instance of another key of the lane, at once or when it is free.
+    fn make_room(&mut self, lane: Lane, pass: &mut Pass, acts: &mut Vec<Act>) {
+        let coming = pass.coming_in(lane);
+        if *coming > 0 {
+            *coming -= 1;
             return;
         }
-        if let Some(place) = self.unused_longest(&pass.reserved) {
+        let is_candidate = |place: &Place| place.is_in(lane) && !pass.reserved.contains(&place.seq);
+        if let Some(place) = self.unused_longest(is_candidate) {
             acts.extend(end(place, Ending::Evicted));
             return;
         }
         let busy = self.places.iter().filter(|place| {
-            place.live().is_some() && place.retired.is_none() && !pass.reserved.contains(&place.seq)
+            place.live().is_some() && place.retired.is_none() && is_candidate(place)
         });
         let oldest = busy.min_by_key(|place| place.granted);
         pass.reserved.extend(oldest.map(|place| place.seq));
@@ -136,11 +151,11 @@ impl Desk {
     /// The instance without leases that was unused for the longest time; one with subscriptions only when all have some.
     pub(in crate::registry::pool) fn unused_longest(
         &mut self,
-        except: &HashSet<u64>,
+        is_candidate: impl Fn(&Place) -> bool,
     ) -> Option<&mut Place> {
         self.places
             .iter_mut()
-            .filter(|place| place.is_idle() && !except.contains(&place.seq))
+            .filter(|place| place.is_idle() && is_candidate(place))
             .min_by_key(|place| (place.is_subscribed(), place.last_used))
     }
 

@@ -166,8 +166,15 @@ async fn a_waiter_that_gives_up_leaves_no_trace_and_frees_what_was_reserved_for_
         let (pool, cancelled) = (Arc::clone(&bench.pool), cancelled.clone());
         let queue = Duration::from_secs(60);
         tokio::spawn(async move {
-            pool.lease(&session_key("c"), Wait { queue, cancelled })
-                .await
+            pool.lease(
+                &session_key("c"),
+                Wait {
+                    queue,
+                    start: None,
+                    cancelled,
+                },
+            )
+            .await
         })
     };
     settle().await;

@@ -45,6 +45,7 @@ async fn storm(bench: &Arc<Bench>, keys: usize, exclusive: bool, patient: bool) 
                 let session = format!("s{}", random.usize(..keys));
                 let cancelled = CancellationToken::new();
                 let wait = Wait {
+                    start: None,
                     queue: if patient {
                         Duration::from_secs(3_600)
                     } else {
