@@ -263,7 +263,7 @@ fn change(
     }
     let mut after = trial.clone();
     if let Err(error) = after.put_server(&server.name, entry) {
-        return cannot(error.to_string());
+        return cannot(error.to_string().replace("\nhint: ", "; "));
     }
     match ours.get(&server.name) {
         None => {

@@ -257,7 +257,8 @@ impl Draft {
                 .find(|other| server::namespace_of(other) == namespace);
             if let Some(other) = other {
                 return Err(ConfigError::new(
-                    other.place(&self.path),
+                    // In a plan the other one may not be in the file yet.
+                    Place::whole_file(&self.path),
                     format!(
                         "the new server {} would have the namespace {}, and {} has it",
                         quoted(name),

@@ -177,7 +177,7 @@ fn a_second_server_of_one_namespace_is_refused() {
     let error = draft.put_server("a_b", &entry()).unwrap_err().to_string();
     assert!(
         error.contains(
-            "c.json:2:9: the new server `a_b` would have the namespace `a_b`, and `a-b` has it"
+            "c.json: the new server `a_b` would have the namespace `a_b`, and `a-b` has it"
         ),
         "{error}"
     );

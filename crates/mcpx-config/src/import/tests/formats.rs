@@ -344,6 +344,15 @@ fn two_names_that_would_share_a_namespace_do_not_both_come() {
         .map(|step| step.change == Change::Add)
         .collect();
     assert_eq!(taken, [true, false, false], "{:?}", plan.steps);
+    assert_eq!(
+        plan.steps[1].change,
+        Change::CannotTake {
+            why: format!(
+                "{}: the new server `a_b` would have the namespace `a_b`, and `a-b` has it; expected a namespace of its own; rename one, or give one another `mcpx.namespace`",
+                place.path("target.json").display()
+            )
+        }
+    );
     apply(&plan, true).unwrap();
     let surroundings = place.surroundings();
     let choice = crate::Choice {
