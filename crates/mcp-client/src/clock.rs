@@ -20,10 +20,15 @@ pub enum Expiry {
 impl fmt::Display for Expiry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Idle(time) => write!(f, "no sign of life within {} s", time.as_secs_f64()),
-            Self::Max(time) => write!(f, "not done within {} s", time.as_secs_f64()),
+            Self::Idle(time) => write!(f, "no sign of life within {} s", seconds(*time)),
+            Self::Max(time) => write!(f, "not done within {} s", seconds(*time)),
         }
     }
+}
+
+/// In seconds, to the millisecond: what is left of a limit is no round number.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1_000.0).round() / 1_000.0
 }
 
 /// The clock of one call. Shared by whoever waits for the call and whoever asks its questions.
@@ -162,6 +167,14 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_limit_is_told_to_the_millisecond() {
+        let told = |micros| Expiry::Idle(Duration::from_micros(micros)).to_string();
+        assert_eq!(told(99_619), "no sign of life within 0.1 s");
+        assert_eq!(told(699_700), "no sign of life within 0.7 s");
+        assert_eq!(told(60_000_000), "no sign of life within 60 s");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn progress_extends_idle_not_max() {
