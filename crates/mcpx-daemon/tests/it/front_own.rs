@@ -109,13 +109,29 @@ async fn a_client_of_either_era_finds_a_tool_reads_its_signature_and_calls_it() 
             "{}",
             batch.joined_text()
         );
-        let unknown = client
-            .call_tool("mcpx_nothing", Object::new(), &options())
-            .await;
-        assert_eq!(
-            unknown.unwrap_err().answered().map(|error| error.code),
-            Some(-32602)
-        );
+        for (name, hint) in [
+            ("mcpx_nothing", "the tools here are `mcpx_status`"),
+            (
+                "wild.echo",
+                "`mcpx_call` calls it, with `tool`: `wild.echo`",
+            ),
+            (
+                "wild__echo",
+                "`mcpx_call` calls it, with `tool`: `wild.echo`",
+            ),
+            ("echo", "`mcpx_call` calls it, with `tool`: `wild.echo`"),
+        ] {
+            let unknown = client.call_tool(name, Object::new(), &options()).await;
+            let unknown = unknown.unwrap_err();
+            let said = unknown.answered().unwrap();
+            assert_eq!(said.code, -32602, "{name}");
+            assert!(
+                said.message.starts_with("Unknown tool: "),
+                "{}",
+                said.message
+            );
+            assert!(said.message.contains(hint), "{}", said.message);
+        }
     }
     // One process for both clients.
     assert_eq!(chaos.received().processes().len(), 1);
