@@ -76,6 +76,18 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// What the daemon needs besides the time that a request names.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The time that a request names itself, such as that of a call: the daemon keeps to it, and is waited for as long.
+fn named_time(params: &Object) -> Duration {
+    let named = ["timeoutMs", "waitMs"].iter().filter_map(|name| {
+        let milliseconds = params.get(name)?.as_str().parse().ok()?;
+        Some(Duration::from_millis(milliseconds).saturating_add(GRACE))
+    });
+    named.max().unwrap_or_default()
+}
+
 trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
@@ -111,9 +123,10 @@ impl Client {
             let response = self.exchange(request, operation.idempotent).await?;
             answer::read(response).await
         };
-        tokio::time::timeout(self.timeout, exchange)
+        let patience = self.timeout.max(named_time(params));
+        tokio::time::timeout(patience, exchange)
             .await
-            .map_err(|_| ClientError::Timeout(self.timeout))?
+            .map_err(|_| ClientError::Timeout(patience))?
     }
 
     /// Asks for an operation that answers with a stream. The stream has no deadline of its own.

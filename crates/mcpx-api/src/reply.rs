@@ -112,6 +112,9 @@ pub struct ServerStatus {
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// What was left out of its list of tools, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// How it is reached, resolved, without secrets.
     pub reached: String,
     /// The deadlines that apply, in milliseconds: start, call, idle, queue.

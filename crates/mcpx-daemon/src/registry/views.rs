@@ -139,21 +139,26 @@ impl Views {
         if let Some(found) = qualified {
             return Ok(found);
         }
-        if let Some((server, _)) = spelled.split_once(['.', '/']) {
-            return Err(self.unknown(server));
-        }
+        // A name that has a dot itself is taken as it is written, and any other in whatever spelling.
+        let before_dot = spelled.split_once(['.', '/']).map(|(server, _)| server);
         let having: Vec<&Arc<Upstream>> = self
             .by_name
             .values()
             .filter(|upstream| {
-                upstream.known().is_some_and(|known| {
-                    matches!(known.resolve(spelled, upstream.filter()), Spelled::Tool(_))
+                upstream.known().is_some_and(|known| match before_dot {
+                    Some(_) => known.tool(spelled).is_some() && upstream.filter().admits(spelled),
+                    None => {
+                        matches!(known.resolve(spelled, upstream.filter()), Spelled::Tool(_))
+                    }
                 })
             })
             .collect();
         match having.as_slice() {
             [one] => Ok((Arc::clone(one), spelled.to_owned())),
-            [] => Err(self.unknown_name(spelled)),
+            [] => Err(match before_dot {
+                Some(server) => self.unknown(server),
+                None => self.unknown_name(spelled),
+            }),
             several => Err(CallError::Several {
                 spelled: spelled.to_owned(),
                 candidates: several

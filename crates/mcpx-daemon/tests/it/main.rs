@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail the test")]
 
+mod failures_calls;
+mod failures_lists;
+mod failures_pool;
+mod failures_sessions;
+mod failures_setup;
 mod front_attribution;
 mod front_own;
 mod front_passed;
@@ -11,6 +16,8 @@ mod front_stdio;
 mod ops_answers;
 mod ops_config;
 mod ops_life;
+mod ops_secrets;
+mod ops_settings;
 mod ops_setup;
 mod routes_events;
 mod routes_pages;

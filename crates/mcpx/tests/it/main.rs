@@ -9,6 +9,8 @@ mod bad_input;
 mod calling;
 mod daemon;
 mod demo_server;
+mod failures_calls;
+mod failures_streams;
 mod guide;
 mod harness;
 mod listing;

@@ -157,6 +157,7 @@ fn server_status() -> Value {
         ("state", state()),
         ("healthy?", flag()),
         ("lastError?", text()),
+        ("leftOut?", texts()),
         ("reached", text()),
         (
             "timeoutsMs",
