@@ -31,6 +31,28 @@ impl Abilities {
         }
     }
 
+    /// These and those.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            forms: self.forms || other.forms,
+            urls: self.urls || other.urls,
+            sampling: self.sampling || other.sampling,
+            roots: self.roots || other.roots,
+        }
+    }
+
+    /// These, but not those.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self {
+            forms: self.forms && !other.forms,
+            urls: self.urls && !other.urls,
+            sampling: self.sampling && !other.sampling,
+            roots: self.roots && !other.roots,
+        }
+    }
+
     /// The same as it is declared.
     #[must_use]
     pub fn declared(self) -> ClientCapabilities {
@@ -57,7 +79,7 @@ pub struct Asked {
     pub question: Question,
 }
 
-/// Answers questions. Called only for kinds that [`Ask::abilities`] names; everything else is declined before.
+/// Answers questions. Called only for kinds that [`Ask::abilities`] names; everything else is refused before.
 ///
 /// The call's clock stands while this runs. When the time is over, the future is dropped and the question counts as
 /// cancelled.

@@ -304,7 +304,7 @@ impl Watched<'_> {
                     if let Some(on_log) = &self.options.on_log {
                         on_log(notification.params.clone());
                     }
-                    self.inner.announce(notification);
+                    self.inner.announce_of_call(notification);
                 }
                 _ => self.inner.announce(notification),
             },

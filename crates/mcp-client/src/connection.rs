@@ -10,7 +10,7 @@ use mcp_wire::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, mpsc};
 
-use crate::ask::Ask;
+use crate::ask::{Abilities, Ask};
 use crate::call::{CallOptions, Watched};
 use crate::clock::{Clock, Clocks};
 use crate::connect::Verdict;
@@ -20,6 +20,7 @@ use crate::handshake;
 use crate::listen::Listening;
 use crate::questions;
 use crate::server::ServerSpec;
+use crate::tasks::owners::Owners;
 use crate::transport::{Stray, Transport};
 
 /// How many events wait for a slow listener; it is told how many it missed.
@@ -50,6 +51,8 @@ pub struct Agreed {
     pub instructions: Option<String>,
     /// The whole answer.
     pub raw: Object,
+    /// Legacy: what was said to be answered here, once and for all calls.
+    pub declared: Abilities,
 }
 
 impl Agreed {
@@ -60,6 +63,7 @@ impl Agreed {
             capabilities: ServerCapabilities::default(),
             instructions: None,
             raw: Object::new(),
+            declared: Abilities::default(),
         }
     }
 
@@ -78,10 +82,12 @@ pub(crate) struct Inner {
     next_id: AtomicI64,
     events: broadcast::Sender<Event>,
     tools: Mutex<HashMap<String, Tool>>,
-    clocks: Arc<Clocks>,
+    pub(crate) clocks: Arc<Clocks>,
     generation: AtomicU64,
     renewing: tokio::sync::Mutex<()>,
     pub(crate) listening: Mutex<Listening>,
+    /// Whose each task is that is waited for.
+    pub(crate) owners: Owners,
     /// Held while what is listened to changes: each change builds on the last one.
     pub(crate) changing_interest: tokio::sync::Mutex<()>,
     /// Room for requests of the server that are being answered.
@@ -113,6 +119,7 @@ impl Inner {
             generation: AtomicU64::new(0),
             renewing: tokio::sync::Mutex::new(()),
             listening: Mutex::default(),
+            owners: Owners::default(),
             changing_interest: tokio::sync::Mutex::new(()),
             answering: Arc::new(Semaphore::new(ANSWERING)),
         });
@@ -245,6 +252,15 @@ impl Inner {
 
     /// Passes on a notification that belongs to no call.
     pub(crate) fn announce(&self, notification: Notification) {
+        self.pass_on(notification, false);
+    }
+
+    /// Passes on a notification that came with a call.
+    pub(crate) fn announce_of_call(&self, notification: Notification) {
+        self.pass_on(notification, true);
+    }
+
+    fn pass_on(&self, notification: Notification, in_call: bool) {
         let Notification { method, params, .. } = notification;
         let bytes: usize = params
             .iter()
@@ -270,6 +286,7 @@ impl Inner {
                 level: params.string("level").unwrap_or_default(),
                 logger: params.string("logger"),
                 data: params.get("data").cloned().unwrap_or_else(Raw::null),
+                in_call,
             },
             method::ELICITATION_COMPLETE => Event::ElicitationComplete {
                 elicitation_id: params.string("elicitationId").unwrap_or_default(),
@@ -311,20 +328,7 @@ async fn take_strays(inner: Weak<Inner>, mut strays: mpsc::Receiver<Stray>) {
                 };
                 tokio::spawn(async move {
                     let _room = room;
-                    let attributable =
-                        matches!(request.method.as_str(), method::PING | method::ROOTS_LIST);
-                    if attributable || inner.spec.single_caller {
-                        let clocks = inner.clocks.running();
-                        questions::answer_request(
-                            &inner,
-                            &CallOptions::default(),
-                            &clocks,
-                            request,
-                        )
-                        .await;
-                    } else {
-                        questions::refuse_request(&inner, request).await;
-                    }
+                    questions::answer_stray(&inner, request).await;
                 });
             }
             Stray::Message(Frame::Response(_)) => {}

@@ -24,6 +24,8 @@ pub enum Event {
         logger: Option<String>,
         /// What it logged, any JSON.
         data: Raw,
+        /// Whether it came with a call: on its own stream, or while it was the only open one.
+        in_call: bool,
     },
     /// 2025-11-25: a person is done at a URL.
     ElicitationComplete {
@@ -52,6 +54,13 @@ pub enum Event {
     Unattributed {
         /// The request's method, such as `elicitation/create`.
         method: String,
+    },
+    /// The server asked what nobody can answer who could be asked: it was told so at once.
+    Unasked {
+        /// What the one who made the call cannot do: `fill in forms`, …
+        cannot: &'static str,
+        /// What the caller named the call; `None` when it belonged to none.
+        call: Option<String>,
     },
     /// The session was lost and begun anew; what was subscribed is subscribed again.
     SessionRenewed,

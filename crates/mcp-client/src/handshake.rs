@@ -7,6 +7,7 @@ use mcp_wire::{
     ServerCapabilities, meta, method,
 };
 
+use crate::ask::Abilities;
 use crate::call::CallOptions;
 use crate::connection::{Agreed, Inner};
 use crate::failure::{Failure, FailureKind};
@@ -68,6 +69,7 @@ fn read_discovered(raw: &Raw) -> Discovered {
         capabilities: ServerCapabilities::from(object.object("capabilities").unwrap_or_default()),
         instructions: object.string("instructions"),
         raw: object,
+        declared: Abilities::default(),
     }))
 }
 
@@ -104,22 +106,18 @@ pub(crate) async fn initialize(inner: &Arc<Inner>) -> Result<Agreed, Failure> {
     if inner.revision().era() == Era::Modern {
         inner.speak(Revision::NEWEST_LEGACY);
     }
+    let able = inner.abilities(&CallOptions::default());
     let params = Object::new()
         .with("protocolVersion", Revision::NEWEST_LEGACY.as_str())
-        .with(
-            "capabilities",
-            inner
-                .declared(&CallOptions::default(), Era::Legacy)
-                .raw()
-                .clone(),
-        )
+        .with("capabilities", able.declared().raw().clone())
         .with("clientInfo", inner.spec.client.raw().clone());
     let options = CallOptions {
         max: Some(inner.spec.timeouts.start),
         ..CallOptions::default()
     };
     let raw = inner.exchange(method::INITIALIZE, params, &options).await?;
-    let agreed = read_initialized(&raw).map_err(|why| inner.unreadable(&why))?;
+    let mut agreed = read_initialized(&raw).map_err(|why| inner.unreadable(&why))?;
+    agreed.declared = able;
     inner.speak(agreed.revision);
     let initialized = Notification::new(method::INITIALIZED, Object::new());
     inner
@@ -154,21 +152,24 @@ fn read_initialized(raw: &Raw) -> Result<Agreed, String> {
         capabilities: ServerCapabilities::from(object.object("capabilities").unwrap_or_default()),
         instructions: object.string("instructions"),
         raw: object,
+        declared: Abilities::default(),
     })
 }
 
 impl Inner {
-    /// What we declare, to be answered by whoever answers a call with these options.
-    pub(crate) fn declared(&self, options: &CallOptions, era: Era) -> ClientCapabilities {
+    /// What can be answered by whoever answers a call with these options.
+    pub(crate) fn abilities(&self, options: &CallOptions) -> Abilities {
         let asker = options.ask.as_ref().or(self.ask.as_ref());
-        let declared = asker.map_or_else(ClientCapabilities::default, |asker| {
-            asker.abilities().declared()
-        });
-        match era {
-            Era::Modern if !options.without_tasks => {
-                declared.with_extension(mcp_wire::capability::TASKS_EXTENSION)
-            }
-            Era::Modern | Era::Legacy => declared,
+        asker.map_or_else(Abilities::default, |asker| asker.abilities())
+    }
+
+    /// Modern: what we declare with a call.
+    fn declared(&self, options: &CallOptions) -> ClientCapabilities {
+        let declared = self.abilities(options).declared();
+        if options.without_tasks {
+            declared
+        } else {
+            declared.with_extension(mcp_wire::capability::TASKS_EXTENSION)
         }
     }
 
@@ -180,7 +181,7 @@ impl Inner {
         }
         let envelope = meta::Envelope {
             protocol_version: revision.as_str().to_owned(),
-            client_capabilities: self.declared(options, Era::Modern),
+            client_capabilities: self.declared(options),
             client_info: Some(self.spec.client.clone()),
             log_level: options.log_level.clone(),
         };

@@ -2,7 +2,7 @@
 //!
 //! [`connect`](connect::connect) finds out the era and gives a [`Connection`]; a call on it ends in exactly one of an
 //! answer or a [`Failure`], which says whether the server answered, whether the call may have run, or who refused it.
-//! A server reaches a person only through [`Ask`]; without one nothing is declared and every question is declined.
+//! A server reaches a person only through [`Ask`]; without one nothing is declared and no question is answered.
 //!
 //! This crate knows no product: no configuration, no permission, no place to keep things. It starts processes through
 //! `child-process` and speaks HTTP; what it learned and is worth keeping (the era, a session's tools) it hands out.

@@ -71,6 +71,8 @@ impl Interest {
 pub(crate) struct Listening {
     interest: Interest,
     task: Option<AbortHandle>,
+    /// Legacy: from which severity on the server was told to log.
+    level: Option<String>,
 }
 
 impl Drop for Listening {
@@ -146,8 +148,30 @@ impl Inner {
             .clone()
     }
 
-    /// Legacy: subscribes again after a session was renewed.
+    /// From now on a renewed session is told to log from this severity on.
+    pub(crate) fn remember_level(&self, level: &str) {
+        self.listening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .level = Some(level.to_owned());
+    }
+
+    fn level(&self) -> Option<String> {
+        self.listening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .level
+            .clone()
+    }
+
+    /// Legacy: tells a new session what the one before was told.
     pub(crate) async fn subscribe_again(self: &Arc<Self>) {
+        if let Some(level) = self.level() {
+            let params = Object::new().with("level", level);
+            let options = CallOptions::default();
+            // One that logs less than it was told is no worse for that.
+            let _refused = self.exchange(method::SET_LEVEL, params, &options).await;
+        }
         for uri in self.interest().uris {
             let params = Object::new().with("uri", uri.as_str());
             if let Err(failure) = self
@@ -196,7 +220,12 @@ impl Inner {
             .listening
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *listening = Listening { interest, task };
+        let level = listening.level.take();
+        *listening = Listening {
+            interest,
+            task,
+            level,
+        };
         Ok(())
     }
 

@@ -118,8 +118,15 @@ impl Connection {
                 Object::new().with("level", level),
                 options,
             )
-            .await
-            .map(|_| ())
+            .await?;
+        self.inner.remember_level(level);
+        Ok(())
+    }
+
+    /// Whether it was opened for one caller at a time: then what the server says during a call is about that call.
+    #[must_use]
+    pub fn serves_one_at_a_time(&self) -> bool {
+        self.inner.spec.single_caller
     }
 
     /// Legacy: whether the server still answers. The modern era has no such question; there it asks what the server is.

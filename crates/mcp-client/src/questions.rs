@@ -3,16 +3,58 @@
 use std::sync::Arc;
 
 use mcp_wire::input::KeyedQuestion;
-use mcp_wire::{Answer, JsonError, Object, Question, Raw, Request, Response, RpcError, method};
+use mcp_wire::{
+    Answer, JsonError, Object, Question, Raw, Request, Response, RpcError, error, method,
+};
 
-use crate::ask::{Abilities, Ask, Asked};
+use crate::ask::{Ask, Asked};
 use crate::call::CallOptions;
 use crate::clock::Clock;
 use crate::connection::Inner;
 use crate::events::Event;
+use crate::tasks::owners::{Named, Owner, related};
 
-/// Answers a request that the server sent in the middle of a call, or outside of one. The given clocks stand meanwhile.
+/// Answers a request that the server sent in the middle of a call. The given clocks stand meanwhile. What names a task is
+/// answered by the call that waits for it, whichever call it came with.
 pub(crate) async fn answer_request(
+    inner: &Arc<Inner>,
+    options: &CallOptions,
+    clocks: &[Arc<Clock>],
+    request: Request,
+) {
+    match related(&request.params).map(|task| inner.owners.of(&task)) {
+        Some(Named::Open(owner)) => answer_as(inner, &owner, request).await,
+        Some(Named::Over) => refuse_request(inner, request).await,
+        // A server may ask before it has said which task it makes of the call.
+        Some(Named::Unknown) | None => answer(inner, options, clocks, request).await,
+    }
+}
+
+/// Answers a request that came with no call: as the call that waits for the task it names, or, where one caller is served
+/// at a time, for the only task there is.
+pub(crate) async fn answer_stray(inner: &Arc<Inner>, request: Request) {
+    let one_at_a_time = inner.spec.single_caller;
+    let owner = match related(&request.params) {
+        Some(task) => inner.owners.soon(&task).await,
+        None => inner.owners.only().filter(|_| one_at_a_time),
+    };
+    let is_harmless = matches!(request.method.as_str(), method::PING | method::ROOTS_LIST);
+    match owner {
+        Some(owner) => answer_as(inner, &owner, request).await,
+        None if is_harmless || one_at_a_time => {
+            let clocks = inner.clocks.running();
+            answer(inner, &CallOptions::default(), &clocks, request).await;
+        }
+        None => refuse_request(inner, request).await,
+    }
+}
+
+async fn answer_as(inner: &Arc<Inner>, owner: &Owner, request: Request) {
+    let clocks = std::slice::from_ref(&owner.clock);
+    answer(inner, &owner.options, clocks, request).await;
+}
+
+async fn answer(
     inner: &Arc<Inner>,
     options: &CallOptions,
     clocks: &[Arc<Clock>],
@@ -25,7 +67,11 @@ pub(crate) async fn answer_request(
         method::PING => Ok(Raw::from(Object::new())),
         _ => match Question::parse(&method, &params) {
             Ok(Question::Unknown { method, .. }) => Err(RpcError::method_not_found(&method)),
-            Ok(question) => ask(inner, options, clocks, question).await.into_result(),
+            Ok(question) => {
+                let refusal = refusal(&question);
+                let answered = ask(inner, options, clocks, question).await;
+                answered.map_or(Err(refusal), Answer::into_result)
+            }
             Err(JsonError { reason }) => Err(RpcError::invalid_params(reason)),
         },
     };
@@ -33,7 +79,7 @@ pub(crate) async fn answer_request(
 }
 
 /// Refuses a request that cannot be attributed to a call.
-pub(crate) async fn refuse_request(inner: &Arc<Inner>, request: Request) {
+async fn refuse_request(inner: &Arc<Inner>, request: Request) {
     inner.tell(Event::Unattributed {
         method: request.method.clone(),
     });
@@ -47,8 +93,8 @@ pub(crate) async fn refuse_request(inner: &Arc<Inner>, request: Request) {
         .await;
 }
 
-/// Answers the questions of one round, put in their order and open at the same time; one that cannot be asked is declined,
-/// one of a kind that cannot be declined is left out.
+/// Answers the questions of one round, put in their order and open at the same time. A modern server may ask only what
+/// was declared with the call: what it asks beside that is declined, and left out when it is of a kind that cannot be.
 ///
 /// # Errors
 /// When not one of them can be answered: in words.
@@ -62,8 +108,15 @@ pub(crate) async fn answer_round(
         let question = question
             .clone()
             .map_err(|error| format!("`{key}`: {error}"))?;
-        ask(inner, options, std::slice::from_ref(clock), question)
-            .await
+        let is_elicitation = question.method() == method::ELICITATION_CREATE;
+        let refusal = refusal(&question);
+        let answer = match ask(inner, options, std::slice::from_ref(clock), question).await {
+            Some(answer) => answer,
+            // The server would ask again for what is left out.
+            None if is_elicitation => Answer::Decline,
+            None => Answer::Failed(refusal),
+        };
+        answer
             .into_result()
             .map_err(|error| format!("`{key}`: {}", error.message))
     });
@@ -114,7 +167,7 @@ pub(crate) async fn visit(
             _ => None,
         };
         match ask(inner, options, std::slice::from_ref(clock), question).await {
-            Answer::Accept(_) => waiting.extend(id),
+            Some(Answer::Accept(_)) => waiting.extend(id),
             _ => return false,
         }
     }
@@ -137,22 +190,51 @@ pub(crate) async fn visit(
     }
 }
 
+/// Puts a question to whoever answers this call. `None`: they cannot answer this kind.
 async fn ask(
     inner: &Arc<Inner>,
     options: &CallOptions,
     clocks: &[Arc<Clock>],
     question: Question,
-) -> Answer {
+) -> Option<Answer> {
     let asker = options.ask.as_ref().or(inner.ask.as_ref());
-    let abilities = asker.map_or_else(Abilities::default, |asker| asker.abilities());
-    match asker.filter(|_| abilities.cover(&question)) {
-        Some(asker) => put(inner, options, clocks, asker, question).await,
-        // What nobody declared: a question is declined, the rest does not exist.
-        None => match &question {
-            Question::Form { .. } | Question::Url { .. } => Answer::Decline,
-            other => Answer::Failed(RpcError::method_not_found(other.method())),
-        },
+    let able = inner.abilities(options);
+    match asker.filter(|_| able.cover(&question)) {
+        Some(asker) => Some(put(inner, options, clocks, asker, question).await),
+        None => {
+            inner.tell(Event::Unasked {
+                cannot: needed(&question),
+                call: options.label.clone(),
+            });
+            None
+        }
     }
+}
+
+/// What it takes to answer a question.
+fn needed(question: &Question) -> &'static str {
+    match question {
+        Question::Form { .. } => "fill in forms",
+        Question::Url { .. } => "be sent to a page",
+        Question::Sampling { .. } => "answer with a model",
+        Question::Roots => "name its folders",
+        Question::Unknown { .. } => "answer this",
+    }
+}
+
+/// Nobody refused it and nobody was asked: that is no answer of a person, but an error, as from a client that never said
+/// it could.
+fn refusal(question: &Question) -> RpcError {
+    let code = match question {
+        Question::Form { .. } | Question::Url { .. } => error::INVALID_PARAMS,
+        _ => error::METHOD_NOT_FOUND,
+    };
+    let method = question.method();
+    let cannot = needed(question);
+    RpcError::new(
+        code,
+        format!("`{method}`: nobody was asked, the client of this call cannot {cannot}"),
+    )
 }
 
 async fn put(

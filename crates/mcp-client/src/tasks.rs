@@ -1,5 +1,7 @@
 //! Calls that go on after they were answered, in both eras: polled until they are over, their questions answered.
 
+pub(crate) mod owners;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,11 +128,14 @@ impl Watched<'_> {
     /// Polls a task until it is over. Each answer is a sign of life; giving up asks the server to end the task.
     async fn see_through(&self, task: Task) -> Result<Object, Failure> {
         let id = task.id.clone();
+        let owned = self.inner.own(&id, self.options, &self.clock);
         let waited = tokio::select! {
             waited = self.poll(task) => return waited,
             () = self.options.cancelled.cancelled() => self.cancelled(Delivery::OutcomeUnknown),
             expiry = self.clock.expired() => self.expired(expiry, Delivery::OutcomeUnknown),
         };
+        // Who gave up is asked nothing more.
+        drop(owned);
         let goodbye = CallOptions {
             idle: Some(Duration::from_secs(2)),
             ..CallOptions::default()

@@ -239,12 +239,30 @@ impl Drop for Guard {
     }
 }
 
+/// Whether a program may ask something in the middle of it, or log about it: then it has to be the only one for that to
+/// be attributed. Its lists are read while calls are open, and that changes nothing.
+fn is_call(method: &str) -> bool {
+    !matches!(
+        method,
+        method::LISTEN
+            | method::SET_LEVEL
+            | method::PING
+            | method::DISCOVER
+            | method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::RESOURCE_TEMPLATES_LIST
+            | method::RESOURCES_SUBSCRIBE
+            | method::RESOURCES_UNSUBSCRIBE
+    )
+}
+
 #[async_trait]
 impl Transport for Stdio {
     async fn send(&self, outgoing: Outgoing) -> Result<Exchange, Broken> {
         let id = outgoing.request.id.clone();
         // `initialize` must not be cancelled.
-        let listens = outgoing.request.method == method::LISTEN;
+        let is_call = is_call(&outgoing.request.method);
         let cancels = outgoing.request.method != method::INITIALIZE;
         let (message_in, messages) = mpsc::channel(MESSAGES);
         let (answer_in, answer) = oneshot::channel();
@@ -258,7 +276,7 @@ impl Transport for Stdio {
                 messages: message_in,
                 answer: answer_in,
                 letter: letter.clone(),
-                listens,
+                is_call,
             };
             state.pending.insert(id.clone(), pending);
         }

@@ -22,3 +22,4 @@ mod matrix;
 mod processes;
 mod questions;
 mod setup;
+mod task_questions;

@@ -44,8 +44,9 @@ async fn a_question_reaches_the_person_and_the_answer_goes_to_the_server_alone()
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_nothing_is_declared_and_a_question_is_declined() {
-    for chaos in eras() {
+async fn without_anybody_to_ask_nothing_is_declared_and_no_question_is_answered() {
+    // A legacy server hears that nobody was asked; a modern one may not ask at all, and its call goes on.
+    for (chaos, answer) in eras().into_iter().zip(["-32602", "decline"]) {
         let script = [
             Behaviour::Ask("sure", Question::confirm("Sure?")),
             Behaviour::Answer,
@@ -57,7 +58,7 @@ async fn without_anybody_to_ask_nothing_is_declared_and_a_question_is_declined()
             .await
             .unwrap();
         assert!(
-            result.joined_text().contains("decline"),
+            result.joined_text().contains(answer),
             "{}",
             result.joined_text()
         );
@@ -273,4 +274,31 @@ async fn a_url_that_has_to_be_visited_first_is_offered_and_the_call_made_again()
         .unwrap_err();
     assert_eq!(failure.answered().unwrap().code, -32042);
     assert_eq!(person.questions(), 1);
+}
+
+#[tokio::test]
+async fn a_list_that_is_read_meanwhile_does_not_cost_a_call_its_question() {
+    let server = Chaos::new()
+        .legacy()
+        .tool(
+            "ask",
+            [
+                Behaviour::Delay(Duration::from_millis(300)),
+                Behaviour::Ask("sure", Question::confirm("Sure?")),
+                Behaviour::Answer,
+            ],
+        )
+        .on(
+            "tools/list",
+            [Behaviour::Delay(Duration::from_secs(1)), Behaviour::Answer],
+        )
+        .stdio();
+    let person = Person::accepting(r#"{"ok":true}"#);
+    let connection = connect(spec(&server), Some(person.clone())).await.unwrap();
+    let (asking, listing) = (options(), options());
+    let ask = connection.call_tool("ask", object("{}"), &asking);
+    let (asked, listed) = tokio::join!(ask, connection.tools(&listing));
+    let text = asked.unwrap().joined_text();
+    assert!(text.contains(r#""ok": true"#), "{text}");
+    listed.unwrap();
 }

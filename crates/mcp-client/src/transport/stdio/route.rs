@@ -45,8 +45,8 @@ pub(super) struct Pending {
     pub(super) messages: mpsc::Sender<Frame>,
     pub(super) answer: oneshot::Sender<Answered>,
     pub(super) letter: Letter,
-    /// Whether it stays open by itself: then it says nothing about whose a message is.
-    pub(super) listens: bool,
+    /// Whether a message that names nothing may be about it.
+    pub(super) is_call: bool,
 }
 
 pub(super) struct Outbound {
@@ -81,7 +81,7 @@ impl State {
             let pending = Id::parse(&id).ok().and_then(|id| self.pending.get(&id));
             return pending.map(|pending| pending.messages.clone());
         }
-        let mut calls = self.pending.values().filter(|pending| !pending.listens);
+        let mut calls = self.pending.values().filter(|pending| pending.is_call);
         let only = calls.next()?;
         calls.next().is_none().then(|| only.messages.clone())
     }
