@@ -1,5 +1,7 @@
 //! What a server says in one call reaches the client of that call, and no other.
 
+mod logs;
+
 use std::time::Duration;
 
 use mcp_client::{CallOptions, Connection};

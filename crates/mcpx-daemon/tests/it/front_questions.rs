@@ -1,5 +1,8 @@
 //! Questions of servers of both eras to clients of both eras: one table, so that no cell is forgotten.
 
+mod abilities;
+mod task_of_server;
+
 use std::time::Duration;
 
 use mcp_client::{Abilities, CallOptions, Connection};
@@ -205,25 +208,6 @@ async fn a_server_hears_of_no_ability_that_the_client_of_the_call_does_not_have(
         };
         assert_eq!(declared["elicitation"], expected, "{era:?}: {declared}");
         assert!(declared.get("sampling").is_none() && declared.get("roots").is_none());
-    }
-}
-
-#[tokio::test]
-async fn a_question_to_a_client_that_cannot_answer_is_declined_and_the_call_goes_on() {
-    let script = [
-        Behaviour::Ask("q", Question::confirm("Sure?")),
-        Behaviour::Answer,
-    ];
-    let chaos = Chaos::new().legacy().tool("ask", script).stdio();
-    let daemon = Daemon::of(json!({"old": stdio(&chaos)})).await;
-    for era in ERAS {
-        let client = daemon.client("", era, None).await;
-        let result = call(&client, "mcpx_call", &json!({"tool": "old.ask"})).await;
-        assert!(
-            result.joined_text().contains("decline"),
-            "{}",
-            result.joined_text()
-        );
     }
 }
 

@@ -19,7 +19,7 @@ use mcpx_config::{Choice, Surroundings};
 use mcpx_daemon::lifecycle::start::{Start, run};
 use mcpx_store::StateDir;
 use mcpx_store::daemons::Daemons;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::TempHome;
 use testkit::mcp::conformance;
 use tokio::net::{TcpListener, TcpStream};
@@ -47,9 +47,9 @@ async fn upstream() -> String {
     url
 }
 
-/// A daemon in front of it, which passes it through; its address, and its token.
-async fn hub(home: &TempHome, upstream: &str) -> (String, String) {
-    let servers = json!({"mcpServers": {"everything": {"type": "http", "url": upstream}}});
+/// A daemon in front of a server, which passes it through; its address, and its token.
+pub(crate) async fn hub(home: &TempHome, everything: Value) -> (String, String) {
+    let servers = json!({"mcpServers": {"everything": everything}});
     let file = home.write("mcp.json", servers.to_string());
     let start = Start {
         surroundings: Surroundings {
@@ -90,7 +90,7 @@ async fn hub(home: &TempHome, upstream: &str) -> (String, String) {
 }
 
 /// The suite knows no tokens: this adds ours to each request, and leaves all else as it is.
-async fn with_token(address: String, token: String) -> String {
+pub(crate) async fn with_token(address: String, token: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://localhost:{}", listener.local_addr().unwrap().port());
     let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
@@ -129,7 +129,8 @@ fn through_the_hub(revision: &str) {
         .unwrap();
     let home = TempHome::new();
     let base = runtime.block_on(async {
-        let (address, token) = hub(&home, &upstream().await).await;
+        let everything = json!({"type": "http", "url": upstream().await});
+        let (address, token) = hub(&home, everything).await;
         with_token(address, token).await
     });
     let url = format!("{base}/mcp?passthrough=everything&tools=none");

@@ -8,3 +8,4 @@
 
 mod front;
 mod processes;
+mod tour;

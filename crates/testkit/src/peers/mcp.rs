@@ -250,6 +250,26 @@ impl Client {
         run(self.command(), server, tool, arguments)
     }
 
+    /// Tries what [`everything`] has, over HTTP: passed through by a hub, or by the hub's own tool and names. Returns what
+    /// came of each step, by its name in `ts-tour.mjs`. On the TypeScript SDKs alone.
+    ///
+    /// # Panics
+    ///
+    /// As [`Client::call`] does.
+    #[track_caller]
+    pub fn tour(self, url: &str, own: bool) -> Value {
+        let version = match self {
+            Self::TypeScriptV1 => "v1",
+            _ => "v2",
+        };
+        let way = if own { "own" } else { "passed" };
+        let script = script("ts-tour.mjs");
+        let line = CommandLine::new(node(), &[&script, &modules(), version, way, url]);
+        let (output, errors) = finish(&line);
+        serde_json::from_str(&output)
+            .unwrap_or_else(|error| panic!("no JSON ({error}):\n{output}\n{errors}"))
+    }
+
     #[track_caller]
     fn command(self) -> CommandLine {
         match self {
