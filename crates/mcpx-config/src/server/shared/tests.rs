@@ -1,3 +1,8 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the file is that of a temporary folder"
+)]
+
 use std::time::Duration;
 
 use super::*;
