@@ -25,7 +25,7 @@ pub(super) enum Glance<'a> {
     Other,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 struct Members<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,

@@ -94,7 +94,7 @@ impl Session {
     }
 
     /// Takes a message of the client, without its end.
-    pub(super) fn from_client(&mut self, line: Vec<u8>, is_connected: bool) -> Vec<Up> {
+    pub(super) fn take_from_client(&mut self, line: Vec<u8>, is_connected: bool) -> Vec<Up> {
         if glance::is_batch(&line) {
             return self.batch_of_client(line, is_connected);
         }
@@ -157,7 +157,7 @@ impl Session {
             let alone: Vec<Vec<u8>> = alone.collect();
             return alone
                 .into_iter()
-                .flat_map(|line| self.from_client(line, is_connected))
+                .flat_map(|line| self.take_from_client(line, is_connected))
                 .collect();
         }
         let mut ids = Vec::new();

@@ -1,5 +1,8 @@
 //! The hub as an MCP server over standard input and output.
 
+mod agent;
+mod survives;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Mcpx, PROGRAM};

@@ -22,7 +22,7 @@ impl<D: Way> Relay<'_, D> {
         while let Some(line) = self.lines.next() {
             let is_connected = !matches!(self.link, Link::Resting);
             let all = match line {
-                Line::Whole(line) => self.session.from_client(line, is_connected),
+                Line::Whole(line) => self.session.take_from_client(line, is_connected),
                 Line::TooLong(line) => vec![self.session.too_long(&line)],
             };
             for one in all {
@@ -80,7 +80,7 @@ impl<D: Way> Relay<'_, D> {
         {
             let (line, down) = match line {
                 Line::Whole(line) => {
-                    let down = self.session.from_daemon(&line);
+                    let down = self.session.take_from_daemon(&line);
                     (line, down)
                 }
                 Line::TooLong(line) => (Vec::new(), self.session.too_long_for_client(&line)),

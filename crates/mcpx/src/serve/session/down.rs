@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use super::again::missed_by;
 use super::{Down, Handshake, Session};
 use crate::serve::glance::{self, Glance, glance};
-use crate::serve::ledger::{self, Topic};
+use crate::serve::ledger::Topic;
 
 impl Session {
     /// Takes a message of the daemon, without its end.
-    pub(in crate::serve) fn from_daemon(&mut self, line: &[u8]) -> Down {
+    pub(in crate::serve) fn take_from_daemon(&mut self, line: &[u8]) -> Down {
         let mut seen = glance(line);
         if glance::is_batch(line) {
             for one in &seen {
@@ -23,7 +23,7 @@ impl Session {
             return Down::Pass;
         }
         match seen.pop().unwrap_or(Glance::Other) {
-            Glance::Answer { id, result } => self.answered(id, result),
+            Glance::Answer { id, result } => self.answered(&id, result),
             Glance::Request { id, .. } => self.question(id, line),
             Glance::Notification { method, params } => self.said(&method, params),
             Glance::Other => Down::Pass,
@@ -43,20 +43,17 @@ impl Session {
         Down::Instead(vec![glance::refusal(Some(id), RpcError::new(413, message))])
     }
 
-    fn answered(&mut self, id: Id, result: Option<&RawValue>) -> Down {
-        if self.own.remove(&id) {
+    fn answered(&mut self, id: &Id, result: Option<&RawValue>) -> Down {
+        if self.own.remove(id) {
             return Down::Instead(Vec::new());
         }
-        let is_subscription = |open: &ledger::Open| open.topic == Topic::Listen;
-        let is_listening = self
-            .ledger
-            .get_mut(&id)
-            .is_some_and(|open| is_subscription(open));
+        let open = self.ledger.get_mut(id);
+        let is_listening = open.is_some_and(|open| open.topic == Topic::Listen);
         if is_listening && result.is_some() && !self.is_over {
             // The daemon ends, and the client goes on listening to the next one.
             return Down::Instead(Vec::new());
         }
-        let (Some(open), Some(result)) = (self.ledger.end(&id), result) else {
+        let (Some(open), Some(result)) = (self.ledger.end(id), result) else {
             return Down::Pass;
         };
         match open.topic {
