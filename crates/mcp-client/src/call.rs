@@ -120,8 +120,9 @@ impl Inner {
 impl Watched<'_> {
     pub(crate) async fn rounds(&self, method: &str, first: Object) -> Result<Outcome, Failure> {
         let limits = &self.inner.spec.limits;
-        let (mut params, mut rounds, mut without_questions) = (first.clone(), 0, 0);
+        let (mut next, mut rounds, mut without_questions) = (None, 0, 0);
         loop {
+            let params = next.as_ref().unwrap_or(&first);
             let raw = self.with_repeats(method, params).await?;
             let outcome =
                 Outcome::parse(&raw).map_err(|error| self.inner.unreadable(&error.reason))?;
@@ -153,7 +154,7 @@ impl Watched<'_> {
                     why,
                 )));
             }
-            params = self.answer_round(&first, &round).await?;
+            next = Some(self.answer_round(&first, &round).await?);
         }
     }
 
@@ -179,7 +180,7 @@ impl Watched<'_> {
 
     /// One request, sent again when that is right: after a lost session if it may be repeated, after a mismatch of
     /// headers with the tools read anew, after a visit to a URL.
-    pub(crate) async fn with_repeats(&self, method: &str, params: Object) -> Result<Raw, Failure> {
+    pub(crate) async fn with_repeats(&self, method: &str, params: &Object) -> Result<Raw, Failure> {
         let (mut renewed, mut relisted, mut visited) = (false, false, false);
         loop {
             let generation = self.inner.generation();
@@ -195,7 +196,7 @@ impl Watched<'_> {
                 } if !renewed => {
                     renewed = true;
                     self.inner.renew(generation).await?;
-                    if *delivery == Delivery::OutcomeUnknown && !self.may_repeat(method, &params) {
+                    if *delivery == Delivery::OutcomeUnknown && !self.may_repeat(method, params) {
                         return Err(failure);
                     }
                 }
@@ -262,7 +263,7 @@ impl Watched<'_> {
             tokio::select! {
                 biased;
                 message = exchange.messages.recv(), if open => match message {
-                    Some(frame) => self.take(frame, &mut asking, &mut reported),
+                    Some(frame) => self.take(*frame, &mut asking, &mut reported),
                     None => open = false,
                 },
                 answered = &mut exchange.answer => break answered,
@@ -272,7 +273,7 @@ impl Watched<'_> {
             }
         };
         while let Ok(frame) = exchange.messages.try_recv() {
-            self.take(frame, &mut asking, &mut reported);
+            self.take(*frame, &mut asking, &mut reported);
         }
         match answered {
             Ok(Ok(Ok(raw))) => Ok(raw),

@@ -298,7 +298,7 @@ async fn follow(
             biased;
             message = exchange.messages.recv(), if open => {
                 let Some(inner) = inner.upgrade() else { return Ok(None) };
-                match message {
+                match message.map(|frame| *frame) {
                     Some(Frame::Notification(notification)) => {
                         if notification.method == method::LISTEN_ACKNOWLEDGED {
                             *pause = FIRST_PAUSE;

@@ -188,7 +188,7 @@ impl Watched<'_> {
     }
 
     async fn complete(&self, method: &str, params: Object) -> Result<Object, Failure> {
-        let raw = self.with_repeats(method, params).await?;
+        let raw = self.with_repeats(method, &params).await?;
         raw.object()
             .map_err(|error| self.inner.unreadable(&error.reason))
     }

@@ -51,8 +51,9 @@ pub(crate) type Answered = Result<Result<Raw, RpcError>, Broken>;
 
 /// A request that is under way. Dropping it tells the server that nobody waits any more.
 pub(crate) struct Exchange {
-    /// Messages about this request: progress, log lines, and in the legacy era questions.
-    pub messages: mpsc::Receiver<Frame>,
+    /// Messages about this request: progress, log lines, and in the legacy era questions. Boxed: most requests get none, and
+    /// room is made for many.
+    pub messages: mpsc::Receiver<Box<Frame>>,
     /// The answer. When the sender is dropped without one, the connection is gone.
     pub answer: oneshot::Receiver<Answered>,
     /// Undoes what the transport keeps about the request, and cancels it when it was not answered.

@@ -26,7 +26,7 @@ const MAX_FAILURES: u32 = 5;
 pub(super) async fn exchange(
     shared: &Shared,
     outgoing: Outgoing,
-    messages: &mpsc::Sender<Frame>,
+    messages: &mpsc::Sender<Box<Frame>>,
 ) -> Answered {
     let Outgoing {
         request,

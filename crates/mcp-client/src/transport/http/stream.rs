@@ -14,7 +14,7 @@ pub(super) struct Reader<'a> {
     pub shared: &'a Shared,
     pub id: &'a Id,
     pub modern: bool,
-    pub messages: &'a mpsc::Sender<Frame>,
+    pub messages: &'a mpsc::Sender<Box<Frame>>,
 }
 
 /// Where a request's stream is, to go on from.
@@ -117,7 +117,7 @@ impl Reader<'_> {
             return self.shared.noise("progress of another request");
         }
         // The stream is this request's alone, so it may wait for whoever reads its messages.
-        let _nobody_reads = self.messages.send(frame).await;
+        let _nobody_reads = self.messages.send(Box::new(frame)).await;
     }
 
     /// A response over the limit fails its request; anything else is noise.

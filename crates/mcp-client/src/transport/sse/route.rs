@@ -12,7 +12,7 @@ use crate::transport::{Answered, Broken, Stray};
 
 /// A request that waits for its answer.
 pub(super) struct Pending {
-    pub messages: mpsc::Sender<Frame>,
+    pub messages: mpsc::Sender<Box<Frame>>,
     pub answer: oneshot::Sender<Answered>,
 }
 
@@ -112,8 +112,9 @@ impl Routes {
                 let pending = self.pending();
                 // Progress of something that is over is of no interest to anybody.
                 if let Some(pending) = id.and_then(|id| pending.get(&id)) {
-                    let _full_or_over =
-                        pending.messages.try_send(Frame::Notification(notification));
+                    let _full_or_over = pending
+                        .messages
+                        .try_send(Box::new(Frame::Notification(notification)));
                 }
             }
             other => {
@@ -125,12 +126,12 @@ impl Routes {
                 };
                 let left = match only {
                     None => other,
-                    Some(messages) => match messages.try_send(other) {
+                    Some(messages) => match messages.try_send(Box::new(other)) {
                         Ok(()) => return,
                         Err(
                             mpsc::error::TrySendError::Full(frame)
                             | mpsc::error::TrySendError::Closed(frame),
-                        ) => frame,
+                        ) => *frame,
                     },
                 };
                 self.stray(Stray::Message(left));

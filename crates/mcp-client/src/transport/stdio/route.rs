@@ -42,7 +42,7 @@ pub(super) struct State {
 }
 
 pub(super) struct Pending {
-    pub(super) messages: mpsc::Sender<Frame>,
+    pub(super) messages: mpsc::Sender<Box<Frame>>,
     pub(super) answer: oneshot::Sender<Answered>,
     pub(super) letter: Letter,
     /// Whether a message that names nothing may be about it.
@@ -74,7 +74,7 @@ impl Leaving {
 
 impl State {
     /// Whose a message is: that of the subscription it names, else of the only open call.
-    pub(super) fn owner(&self, frame: &Frame) -> Option<mpsc::Sender<Frame>> {
+    pub(super) fn owner(&self, frame: &Frame) -> Option<mpsc::Sender<Box<Frame>>> {
         if let Frame::Notification(notification) = frame
             && let Some(id) = meta::get(&notification.params, meta::SUBSCRIPTION_ID)
         {
@@ -212,19 +212,20 @@ impl Shared {
                 let state = self.state();
                 // Progress of something that is over is of no interest to anybody.
                 if let Some(pending) = token.and_then(|token| state.pending.get(&token)) {
-                    let _full_or_over =
-                        pending.messages.try_send(Frame::Notification(notification));
+                    let _full_or_over = pending
+                        .messages
+                        .try_send(Box::new(Frame::Notification(notification)));
                 }
             }
             other => {
                 let only = self.state().owner(&other);
                 let left = match only {
-                    Some(messages) => match messages.try_send(other) {
+                    Some(messages) => match messages.try_send(Box::new(other)) {
                         Ok(()) => return,
                         Err(
                             mpsc::error::TrySendError::Full(frame)
                             | mpsc::error::TrySendError::Closed(frame),
-                        ) => frame,
+                        ) => *frame,
                     },
                     None => other,
                 };
