@@ -96,6 +96,9 @@ pub struct ServerStatus {
     pub max: usize,
     /// Instances kept.
     pub min: usize,
+    /// Other names of what runs: entries that are launched in the same way, and views.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares_with: Vec<String>,
     /// Callers that wait for one.
     pub waiting: usize,
     /// Tools; absent when never read.
@@ -119,8 +122,45 @@ pub struct ServerStatus {
     pub reached: String,
     /// The deadlines that apply, in milliseconds: start, call, idle, queue.
     pub timeouts_ms: TimeoutsMs,
+    /// Where these and the sizes come from.
+    #[serde(default)]
+    pub sizes_from: SizesFrom,
     /// What runs.
     pub instances: Vec<InstanceStatus>,
+}
+
+/// Where the sizes and times of a server come from, in words: a file and a line, or a setting and its source.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct SizesFrom {
+    /// The time to become ready.
+    pub start: String,
+    /// The time of one call.
+    pub call: String,
+    /// The life of an unused instance.
+    pub idle: String,
+    /// The wait for room.
+    pub queue: String,
+    /// The most instances.
+    pub max: String,
+    /// The instances kept.
+    pub min: String,
+}
+
+/// What it spares that clients share what runs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Saving {
+    /// Clients that are connected.
+    pub clients: usize,
+    /// Servers that can be used, each program and address once.
+    pub servers: usize,
+    /// Instances that run.
+    pub instances: usize,
+    /// Calls that they have answered.
+    pub calls: u64,
+    /// Instances there would be, if each client ran every server by itself.
+    pub apart: usize,
 }
 
 /// The deadlines of a server, in milliseconds.
@@ -189,8 +229,11 @@ pub struct Status {
     /// How the log fares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogStatus>,
-    /// Sessions of clients that share what runs.
+    /// Clients that are connected and share what runs.
     pub clients: usize,
+    /// What that spares.
+    #[serde(default)]
+    pub saving: Saving,
     /// The servers.
     pub servers: Vec<ServerStatus>,
 }

@@ -4,9 +4,11 @@
 pub mod calls;
 pub mod catalogue;
 pub mod daemon;
+pub mod listening;
 pub mod log;
 pub mod refused;
 pub mod servers;
+pub mod status;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ pub enum Reply {
         /// Where from.
         subscription: Subscription,
         /// Which.
-        filter: daemon::EventFilter,
+        filter: listening::EventFilter,
         /// A resource that is watched as long as somebody listens.
         watching: Option<Watching>,
     },
@@ -105,8 +107,8 @@ pub async fn perform(
     }
     match operation.id {
         Op::Health => Ok(daemon::health(hub)),
-        Op::Status => daemon::status(hub, &params),
-        Op::Events => daemon::events(hub, &caller, &params).await,
+        Op::Status => status::status(hub, &params),
+        Op::Events => listening::events(hub, &caller, &params).await,
         Op::Refresh => daemon::refresh(hub, &params).await,
         Op::Reload => daemon::reload(hub).await,
         Op::Restart => daemon::restart(hub, &params).await,

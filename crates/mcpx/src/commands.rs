@@ -102,9 +102,12 @@ impl<'a> Desk<'a> {
             cwd: Some(self.told.surroundings.cwd.clone()),
             session: variable("MCPX_SESSION").or_else(|| variable("MCPX_SESSION_ID")),
             parent_session: variable("MCPX_PARENT_SESSION_ID"),
-            pid: None,
+            pid: variable("MCPX_PID")
+                .and_then(|pid| pid.parse().ok())
+                .or_else(parent),
             call: None,
-            ephemeral: true,
+            // Its session and its process are those of who runs it, and go on after it.
+            ephemeral: false,
             trace_parent: variable("MCPX_TRACE_PARENT"),
             settings,
         }
@@ -119,6 +122,19 @@ impl<'a> Desk<'a> {
                 .painted(&crate::render::document(document, self.printer))
         }
     }
+}
+
+/// The process that runs this command: a shell, a script or an agent, whose commands belong together. The first process of
+/// the system took over what somebody else left, so it is nobody's.
+#[cfg(unix)]
+fn parent() -> Option<i32> {
+    let pid = i32::try_from(std::os::unix::process::parent_id()).ok()?;
+    (pid > 1).then_some(pid)
+}
+
+#[cfg(not(unix))]
+fn parent() -> Option<i32> {
+    None
 }
 
 /// Does what was typed.

@@ -54,6 +54,17 @@ fn widen(wide: &mut Server, other: &Server) {
     wide.single_caller_questions |= other.single_caller_questions;
 }
 
+impl Server {
+    /// Whether its entry says so itself, in the block `mcpx`.
+    #[must_use]
+    pub fn says(&self, key: &str) -> bool {
+        let block = self.written.0.get("mcpx");
+        block
+            .and_then(|block| block.get(key))
+            .is_some_and(|value| !value.is_null())
+    }
+}
+
 /// Zero is for ever.
 fn longest(one: Duration, other: Duration) -> Duration {
     if one.is_zero() || other.is_zero() {

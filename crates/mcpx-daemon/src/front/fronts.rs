@@ -173,6 +173,14 @@ impl Fronts {
         let _left = tokio::time::timeout(grace, ending).await;
     }
 
+    /// How many clients are connected: those of `mcpx serve`, and sessions over HTTP.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        let http = lock(&self.http);
+        let sessions = http.values().filter_map(|served| served.http.as_ref());
+        lock(&self.stdio).len() + sessions.map(Http::sessions).sum::<usize>()
+    }
+
     /// Takes up the settings that change while a front is served.
     pub(crate) fn take_up_settings(&self, hub: &Hub) {
         let limits = config(hub, false).limits;

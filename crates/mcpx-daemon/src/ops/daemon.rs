@@ -1,54 +1,19 @@
-//! The daemon itself: its health, its servers and their instances, reload, restart, end.
+//! The daemon itself: its health, reload, restart, end, and what belongs to its callers.
 
 use std::sync::Arc;
 
 use mcp_wire::{Object, Raw, Revision};
-use mcpx_api::reply::{Health, LogStatus, ServerStatus, Status, TimeoutsMs};
+use mcpx_api::reply::Health;
 use mcpx_api::{ApiError, Caller, Params};
+use mcpx_config::Scope;
 use mcpx_config::settings::key;
-use mcpx_config::{Scope, Server};
 
 use super::Reply;
 use super::refused::api_error;
-use crate::events::kind;
 use crate::hub::Hub;
 use crate::lifecycle::ending;
 use crate::registry::scope::{Key, key_of};
 use crate::registry::upstream::Upstream;
-
-/// Which events a listener wants.
-#[derive(Debug, Clone, Default)]
-pub struct EventFilter {
-    /// Only these kinds; empty: all. `server.*` takes all that begin so.
-    pub kinds: Vec<String>,
-    /// Only this server.
-    pub server: Option<String>,
-    /// Only this session.
-    pub session: Option<String>,
-    /// Only changes of this resource, of those that are told: the instance that is asked, and the resource's URI.
-    pub resource: Option<(String, String)>,
-}
-
-impl EventFilter {
-    /// Whether it wants this event.
-    #[must_use]
-    pub fn wants(&self, event: &crate::events::Event) -> bool {
-        let kind = self.kinds.is_empty()
-            || self.kinds.iter().any(|kind| match kind.strip_suffix('*') {
-                Some(prefix) => event.kind.starts_with(prefix),
-                None => event.kind == *kind,
-            });
-        let is = |wanted: &Option<String>, has: &Option<String>| wanted.is_none() || wanted == has;
-        let resource = match &self.resource {
-            Some((instance, uri)) if event.kind == kind::RESOURCE_UPDATED => {
-                event.data.string("instance").as_ref() == Some(instance)
-                    && event.data.string("uri").as_ref() == Some(uri)
-            }
-            _ => true,
-        };
-        kind && resource && is(&self.server, &event.server) && is(&self.session, &event.session)
-    }
-}
 
 /// Whether the daemon answers.
 pub(super) fn health(hub: &Hub) -> Reply {
@@ -59,179 +24,6 @@ pub(super) fn health(hub: &Hub) -> Reply {
         pid: std::process::id(),
         uptime_sec: hub.identity.started.elapsed().as_secs(),
         endpoint: hub.identity.endpoint.clone(),
-    })
-}
-
-/// The daemon, its servers, their instances.
-pub(super) fn status(hub: &Hub, params: &Params) -> Result<Reply, ApiError> {
-    let config = hub.config();
-    let views = hub.registry.views();
-    let only = params.text("server").map(|name| views.find(&name));
-    let only = match only {
-        Some(Ok(upstream)) => Some(upstream.server.name.clone()),
-        Some(Err(error)) => return Err(api_error(&error)),
-        None => None,
-    };
-    let servers = views
-        .by_name
-        .values()
-        .filter(|upstream| {
-            only.as_ref()
-                .is_none_or(|only| *only == upstream.server.name)
-        })
-        .map(|upstream| server_status(hub, upstream))
-        .collect();
-    Ok(Reply::of(&Status {
-        version: hub.identity.version.clone(),
-        pid: std::process::id(),
-        uptime_sec: hub.identity.started.elapsed().as_secs(),
-        endpoint: hub.identity.endpoint.clone(),
-        socket: Some(hub.identity.socket.display().to_string()),
-        config: config
-            .files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect(),
-        config_error: hub.config_error(),
-        config_note: other_files(hub),
-        log: Some(log_status(hub)),
-        clients: hub.activity.open(),
-        servers,
-    }))
-}
-
-fn log_status(hub: &Hub) -> LogStatus {
-    let health = hub.log.health();
-    LogStatus {
-        written: health.written,
-        lost: health.lost_queue + health.lost_disk,
-        failing: health.failing,
-    }
-}
-
-fn server_status(hub: &Hub, upstream: &Upstream) -> ServerStatus {
-    let server: &Server = &upstream.server;
-    let pool = upstream
-        .backing
-        .as_ref()
-        .map(|backing| backing.pool.status());
-    let known = upstream.known();
-    let failure = upstream
-        .backing
-        .as_ref()
-        .and_then(|backing| backing.failure());
-    let age = known.as_ref().map(|known| {
-        let seconds = hub.now().duration_since(known.read_at).as_secs();
-        u64::try_from(seconds).unwrap_or(0)
-    });
-    let healthy = match (&failure, &known) {
-        (Some(_), _) => Some(false),
-        (None, Some(known)) if known.confirmed => Some(true),
-        _ => None,
-    };
-    let ms =
-        |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let (state, error, _) = super::catalogue::state(upstream);
-    let (waiting, last_error, instances) = match pool {
-        Some(pool) => (pool.waiting, pool.last_error, pool.instances),
-        None => (0, None, Vec::new()),
-    };
-    ServerStatus {
-        name: server.name.clone(),
-        namespace: server.namespace.clone(),
-        pool: server.identity(),
-        sharing: server.sharing.word().to_owned(),
-        scope: server.scope.word().to_owned(),
-        max: server.max,
-        min: server.min,
-        waiting,
-        tools: known
-            .as_ref()
-            .map(|known| known.visible(upstream.filter()).count()),
-        schema_age_sec: age,
-        state: state.to_owned(),
-        healthy,
-        last_error: error.or(last_error),
-        left_out: known
-            .as_ref()
-            .map(|known| known.left_out())
-            .unwrap_or_default(),
-        reached: reached(server),
-        timeouts_ms: TimeoutsMs {
-            start: ms(server.start_timeout),
-            call: ms(server.call_timeout),
-            idle: ms(server.idle_timeout),
-            queue: ms(hub.registry.limits().queue),
-        },
-        instances,
-    }
-}
-
-/// What to know when the files are others than those that this daemon was started for.
-pub(super) fn other_files(hub: &Hub) -> Option<String> {
-    let config = hub.config();
-    (config.key != hub.identity.key).then(|| {
-        format!(
-            "the configuration files are others than those that this daemon was started for: commands use the daemon `{}` from now on",
-            config.key
-        )
-    })
-}
-
-/// The command line or the URL, as it is written in the file: variables are not expanded, literal secrets not shown.
-fn reached(server: &Server) -> String {
-    let shown = server.shown();
-    let text = |name: &str| shown.get(name).and_then(|value| value.as_str());
-    if let Some(url) = text("url") {
-        return url.to_owned();
-    }
-    let args = shown.get("args").and_then(|args| args.as_array());
-    let words = args.into_iter().flatten().filter_map(|arg| arg.as_str());
-    text("command")
-        .or_else(|| text("aliasOf"))
-        .into_iter()
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// What happens, as it happens. With a `uri` the server is asked to tell of that resource, as long as somebody listens.
-pub(super) async fn events(hub: &Hub, caller: &Caller, params: &Params) -> Result<Reply, ApiError> {
-    let since = params.count("since")?.map(|since| since as u64);
-    // Before the server is asked: what it tells at once is not missed.
-    let subscription = hub.events.subscribe(since);
-    let watching = match params.text("uri") {
-        None => None,
-        Some(text) => {
-            let (server, uri) = text
-                .split_once('/')
-                .filter(|(server, uri)| !server.is_empty() && !uri.is_empty())
-                .ok_or_else(|| {
-                    ApiError::bad(format!(
-                        "`uri` was `{}`, expected `namespace/uri`",
-                        untrusted_text::terminal::one_line(&text, 80)
-                    ))
-                })?;
-            let watching = hub.registry.watch(server, uri, caller).await;
-            Some(watching.map_err(|error| api_error(&error))?)
-        }
-    };
-    Ok(Reply::Events {
-        subscription,
-        filter: EventFilter {
-            kinds: params.list("kinds"),
-            server: params
-                .text("server")
-                .map(|name| match hub.registry.views().find(&name) {
-                    Ok(upstream) => upstream.server.name.clone(),
-                    Err(_) => name,
-                }),
-            session: params.text("session"),
-            resource: watching
-                .as_ref()
-                .map(|one| (one.instance().to_owned(), one.uri.clone())),
-        },
-        watching,
     })
 }
 

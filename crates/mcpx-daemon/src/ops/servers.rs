@@ -250,7 +250,7 @@ fn written(hub: &Hub, saved: &Saved, applied: &Applied) -> Reply {
             .with("changed", Raw::of(&applied.changed))
             .with("namespaces", Raw::of(&hub.registry.views().namespaces())),
     );
-    if let Some(note) = super::daemon::other_files(hub) {
+    if let Some(note) = super::status::other_files(hub) {
         document.set("note", note.as_str());
     }
     Reply::json(document)

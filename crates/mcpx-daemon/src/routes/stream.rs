@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::Body;
 use crate::events::{Event, Subscription};
 use crate::hub::Hub;
-use crate::ops::daemon::EventFilter;
+use crate::ops::listening::EventFilter;
 use crate::registry::watch::Watching;
 
 /// A response that streams the events.

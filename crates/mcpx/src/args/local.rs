@@ -36,7 +36,7 @@ fn pairs(help: &'static str) -> Arg {
 }
 
 const SESSION: &str = "The caller's session, such as that of an agent";
-const PAIRS: &str = "A JSON object, `@FILE` or `-` for stdin; or `key=value` read by the tool's schema, `key:=JSON`, `key=@FILE`";
+const PAIRS: &str = "A JSON object, `@FILE` or `-` for stdin; or `key=value` read by the tool's schema, `a.b=value`, `key:=JSON`, `key=@FILE`";
 
 /// The command of an operation that is typed in its own way.
 pub(super) fn of_operation(operation: &'static Operation) -> Option<Command> {
@@ -44,7 +44,7 @@ pub(super) fn of_operation(operation: &'static Operation) -> Option<Command> {
     let command = |name: &'static str| Command::new(name).about(about);
     Some(match operation.id {
         Op::Call => command("call")
-            .arg(positional("tool", "`namespace.tool`").required(true))
+            .arg(positional("tool", "`namespace.tool`, or a call as a script writes it").required(true))
             .arg(pairs(PAIRS))
             .arg(option("session", "ID", SESSION))
             .arg(option("timeout", "TIME", "How long it may take, `30s`"))
@@ -109,6 +109,8 @@ pub(super) fn of_operation(operation: &'static Operation) -> Option<Command> {
         Op::Shutdown => command("stop").arg(flag("all", "Every daemon of this state folder")),
         Op::Namespaces => from_table::command("ls", operation)
             .arg(flag("verbose", "With the reason and the remedy below each server that is not ready").short('v')),
+        Op::Status => from_table::command("status", operation)
+            .arg(flag("verbose", "With the sizes and times of each server, and where each comes from").short('v')),
         _ => return None,
     })
 }

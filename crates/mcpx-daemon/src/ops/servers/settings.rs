@@ -238,7 +238,7 @@ async fn write(
         ),
         (_, false) => (true, false, None),
     };
-    let note = note.or_else(|| crate::ops::daemon::other_files(hub));
+    let note = note.or_else(|| crate::ops::status::other_files(hub));
     Ok(answer(
         hub,
         setting,

@@ -1,10 +1,11 @@
 //! What an operation answered, as people read it, where names and values alone would be hard to read.
 
 use mcp_wire::{Object, Raw};
-use mcpx_api::reply::Found;
+use mcpx_api::reply::{Found, Saving};
 use untrusted_text::terminal::one_line;
 
 use super::{Desk, members, pretty};
+use crate::args::from_table::switch;
 use crate::exit::Failure;
 use crate::render::{Table, scalar};
 
@@ -96,7 +97,7 @@ pub(super) fn stats(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
 /// The daemon, its servers, their instances.
 pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
     let whole = document.object().unwrap_or_default();
-    let head = whole.without(&["servers"]);
+    let head = whole.without(&["servers", "saving"]);
     let mut text = crate::render::document(&Raw::from(head), desk.printer);
     let servers = members(whole.get("servers"));
     let mut table = Table::new([
@@ -142,8 +143,23 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
         text.push('\n');
         text.push_str(&table.lines(desk.printer));
     }
+    if switch(&desk.typed.matches, "verbose") {
+        text.push('\n');
+        text.push_str(&sizes(&servers).lines(desk.printer));
+    }
     desk.printer.painted(&text)?;
+    if let Some(saving) = whole.get("saving").and_then(|raw| raw.read().ok()) {
+        desk.printer.note(&spared(&saving));
+    }
     for server in &servers {
+        let others = server.get("sharesWith").and_then(|raw| raw.read().ok());
+        let others: Vec<String> = others.unwrap_or_default();
+        if !others.is_empty() {
+            let name = cell(server, "name");
+            let others = one_line(&others.join(", "), 200);
+            desk.printer
+                .note(&format!("{name}: shares its instances with {others}"));
+        }
         if let Some(error) = server.string("lastError") {
             desk.printer
                 .note(&format!("{}: {error}", cell(server, "name")));
@@ -159,6 +175,57 @@ pub(super) fn status(desk: &Desk<'_>, document: &Raw) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What it spares that clients share what runs.
+fn spared(saving: &Saving) -> String {
+    let Saving {
+        clients,
+        servers,
+        instances,
+        calls,
+        apart,
+    } = saving;
+    let runs = format!("{instances} instances of {servers} servers answered {calls} calls");
+    if apart > instances {
+        format!("{runs}; {clients} clients share them, each with its own there would be {apart}")
+    } else {
+        runs
+    }
+}
+
+/// The sizes and times of each server, and where each comes from.
+fn sizes(servers: &[Object]) -> Table {
+    let mut table = Table::new(["SERVER", "WHAT", "VALUE", "FROM"]);
+    for server in servers {
+        let (times, from) = (server.object("timeoutsMs"), server.object("sizesFrom"));
+        let (times, from) = (times.unwrap_or_default(), from.unwrap_or_default());
+        for what in ["start", "call", "idle", "queue", "max", "min"] {
+            let value = match times.get(what) {
+                Some(_) => match cell(&times, what).as_str() {
+                    // Zero has no end, but for a wait.
+                    "0" if what != "queue" => "no limit".to_owned(),
+                    ms => in_words(ms),
+                },
+                None => cell(server, what),
+            };
+            table.row([
+                cell(server, "name"),
+                what.to_owned(),
+                value,
+                cell(&from, what),
+            ]);
+        }
+    }
+    table
+}
+
+/// Milliseconds as they would be written.
+fn in_words(ms: &str) -> String {
+    match ms.parse::<u64>() {
+        Ok(ms) if ms % 1_000 == 0 => format!("{}s", ms / 1_000),
+        _ => format!("{ms}ms"),
+    }
 }
 
 /// The configured servers.
