@@ -1,6 +1,6 @@
 //! Connections of `mcpx serve`: messages as over stdio, over an upgraded connection, for one caller.
 
-mod lists;
+mod calls;
 
 use std::time::Duration;
 
@@ -160,57 +160,6 @@ async fn one_connection_speaks_either_era_and_its_session_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_question_comes_as_a_request_in_mid_call_and_a_broken_line_costs_nothing_else() {
-    let script = [
-        Behaviour::Ask("q", testkit::mcp::Question::confirm("Sure?")),
-        Behaviour::Answer,
-    ];
-    let chaos = Chaos::new().legacy().tool("ask", script).stdio();
-    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
-    let mut pipe = serve(&daemon, "?passthrough=s&tools=none", Caller::default()).await;
-    pipe.begin(json!({"elicitation": {}})).await;
-    pipe.out.write_all(b"this is no message\n").await.unwrap();
-    assert_eq!(pipe.read().await["error"]["code"], -32700);
-    pipe.write(
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ask"}}),
-    )
-    .await;
-    let question = pipe.read().await;
-    assert_eq!(question["method"], "elicitation/create");
-    assert_eq!(question["params"]["message"], "Sure?");
-    pipe.write(json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"ok": true}}})).await;
-    let answer = pipe.read().await;
-    assert_eq!(answer["id"], 2);
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains(r#""ok": true"#), "{text}");
-    // The client goes away in the middle of a question: the server is told.
-    pipe.write(
-        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask"}}),
-    )
-    .await;
-    let question = pipe.read().await;
-    assert_eq!(question["method"], "elicitation/create");
-    pipe.write(
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}),
-    )
-    .await;
-    let answer = pipe.ask(4, "ping", json!({})).await;
-    assert_eq!(answer["result"], json!({}));
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(15);
-    while chaos
-        .received()
-        .of_method("notifications/cancelled")
-        .is_empty()
-    {
-        assert!(
-            tokio::time::Instant::now() < deadline,
-            "the server was not told"
-        );
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-#[tokio::test]
 async fn a_legacy_session_over_http_has_state_of_its_own_until_it_ends() {
     let chaos = Chaos::new().tool("who", Behaviour::Answer).stdio();
     let mut own = stdio(&chaos);
@@ -245,98 +194,125 @@ async fn a_legacy_session_over_http_has_state_of_its_own_until_it_ends() {
 }
 
 #[tokio::test]
-async fn a_client_hears_when_a_person_is_done_at_a_page() {
-    let script = [
-        Behaviour::Ask(
-            "q",
-            testkit::mcp::Question::url("Sign in", "https://example.com/in", Some("e1")),
-        ),
-        Behaviour::Announce(
-            "notifications/elicitation/complete",
-            json!({"elicitationId": "e1"}),
-        ),
-        Behaviour::Answer,
-    ];
-    let chaos = Chaos::new().legacy().tool("ask", script).stdio();
-    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
-    let mut pipe = serve(&daemon, "", Caller::default()).await;
-    pipe.begin(json!({"elicitation": {"url": {}}})).await;
-    let params = json!({"name": "mcpx_call", "arguments": {"tool": "s.ask"}});
-    pipe.write(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}))
-        .await;
-    let question = pipe.read().await;
-    assert_eq!(question["params"]["elicitationId"], "e1", "{question}");
-    assert_eq!(question["params"]["message"], "s: Sign in");
-    pipe.write(json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}}))
-        .await;
-    let (mut done, mut answered) = (false, false);
-    while !(done && answered) {
-        let message = pipe.read().await;
-        done |= message["method"] == "notifications/elicitation/complete"
-            && message["params"]["elicitationId"] == "e1";
-        answered |= message["id"] == 2;
-    }
-}
-
-#[tokio::test]
-async fn a_legacy_client_may_have_its_call_as_a_task() {
-    let chaos = Chaos::new()
-        .tool(
-            "slow",
-            [
-                Behaviour::Delay(Duration::from_millis(200)),
-                Behaviour::Answer,
-            ],
-        )
+async fn the_first_answers_wait_for_no_server() {
+    let slow = Chaos::new()
+        .starts_after(Duration::from_secs(60))
+        .tool("a", Behaviour::Answer)
         .stdio();
-    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
-    let mut pipe = serve(&daemon, "", Caller::default()).await;
-    pipe.begin(json!({})).await;
-    let params =
-        json!({"name": "mcpx_call", "arguments": {"tool": "s.slow"}, "task": {"ttl": 60_000}});
-    let made = pipe.ask(2, "tools/call", params).await;
-    let task = made["result"]["task"]["taskId"].clone();
-    assert!(task.is_string(), "{made}");
-    let result = pipe.ask(3, "tasks/result", json!({"taskId": task})).await;
-    assert_eq!(
-        result["result"]["_meta"]["dev.mcpx/call"]["tool"], "slow",
-        "{result}"
-    );
+    let daemon = Daemon::of(json!({"slow": stdio(&slow)})).await;
+    let asked = async {
+        let mut pipe = serve(&daemon, "", Caller::default()).await;
+        pipe.begin(json!({})).await;
+        let tools = pipe.ask(2, "tools/list", json!({})).await;
+        assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 9);
+        for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+            pipe.ask(3, method, json!({})).await;
+        }
+        let discovered = pipe.ask(4, "server/discover", modern(json!({}))).await;
+        assert!(
+            discovered["result"]["instructions"]
+                .as_str()
+                .unwrap()
+                .contains("slow")
+        );
+    };
+    tokio::time::timeout(Duration::from_secs(10), asked)
+        .await
+        .unwrap();
+    assert!(slow.received().processes().is_empty());
 }
 
 #[tokio::test]
-async fn a_daemon_that_ends_says_what_it_took_and_lets_that_be_finished() {
-    let script = [
-        Behaviour::Delay(Duration::from_millis(300)),
-        Behaviour::Answer,
-    ];
-    let chaos = Chaos::new().tool("slow", script).stdio();
-    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
-    let mut pipe = serve(&daemon, "?passthrough=s", Caller::default()).await;
-    pipe.begin(json!({})).await;
-    pipe.ask(2, "tools/list", json!({})).await;
-    let call =
-        json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "slow"}});
-    pipe.write(call).await;
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(15);
-    while chaos.received().of_method("tools/call").is_empty() {
-        assert!(tokio::time::Instant::now() < deadline, "it was not called");
-        tokio::time::sleep(Duration::from_millis(5)).await;
+async fn lists_that_change_are_announced_to_those_who_see_them() {
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let changed = json!({"tools": [tool("first"), tool("second")]});
+    for chaos in [Chaos::new().legacy(), Chaos::new().modern()] {
+        let announce = Behaviour::Announce("notifications/tools/list_changed", json!({}));
+        let chaos = chaos
+            .tool("first", [announce, Behaviour::Answer])
+            .on_nth("tools/list", 1, Behaviour::Answer)
+            .on_nth("tools/list", 2, Behaviour::Result(changed.clone()))
+            .stdio();
+        let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
+        let passed = daemon.client("?passthrough=s", Era::Modern, None).await;
+        passed.listen_to_lists().await.unwrap();
+        let mut events = passed.events();
+        let mut old = serve(&daemon, "?passthrough=s&tools=none", Caller::default()).await;
+        old.begin(json!({})).await;
+        let before = passed
+            .tools(&CallOptions::default())
+            .await
+            .unwrap()
+            .elements
+            .len();
+        passed
+            .call_tool("first", Object::new(), &CallOptions::default())
+            .await
+            .unwrap();
+        loop {
+            let event = tokio::time::timeout(Duration::from_secs(15), events.recv()).await;
+            if matches!(
+                event.expect("an announcement").unwrap(),
+                Event::ToolsChanged
+            ) {
+                break;
+            }
+        }
+        assert_eq!(
+            old.read().await["method"],
+            "notifications/tools/list_changed"
+        );
+        let after = passed
+            .tools(&CallOptions::default())
+            .await
+            .unwrap()
+            .elements
+            .len();
+        assert_eq!(after, before + 1);
+        passed
+            .call_tool("second", Object::new(), &CallOptions::default())
+            .await
+            .ok();
     }
-    let client = Client::unix(&daemon.socket, Caller::default(), Duration::from_secs(10));
-    let shutdown = mcpx_api::operation(mcpx_api::Op::Shutdown);
-    client.send(shutdown, &Object::new()).await.unwrap();
-    let said = pipe.read().await;
-    assert_eq!(said["method"], "notifications/dev.mcpx/ending", "{said}");
-    assert_eq!(said["params"], json!({"taken": 4, "restart": false}));
-    // Nobody looks at what comes now; what runs is finished.
-    drop(
-        pipe.out
-            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\"}\n")
-            .await,
+}
+
+#[tokio::test]
+async fn prompts_that_would_have_one_name_are_told_apart() {
+    let one = Chaos::new().prompt("b_c", "of a").stdio();
+    let two = Chaos::new().prompt("c", "of a_b").stdio();
+    let daemon = Daemon::of(json!({"a": stdio(&one), "a_b": stdio(&two)})).await;
+    let mut pipe = serve(&daemon, "", Caller::default()).await;
+    pipe.begin(json!({})).await;
+    for (id, server) in [(2, "a"), (3, "a_b")] {
+        pipe.ask(
+            id,
+            "tools/call",
+            json!({"name": "mcpx_types", "arguments": {"ns": [server]}}),
+        )
+        .await;
+    }
+    let listed = pipe.ask(4, "prompts/list", json!({})).await;
+    let names: Vec<&str> = listed["result"]["prompts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|prompt| prompt["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert!(
+        names[0] != names[1] && names.iter().all(|name| name.starts_with("a_b_c_")),
+        "{names:?}"
     );
-    assert_eq!(pipe.read().await["id"], 3);
-    let end = tokio::time::timeout(Duration::from_secs(15), pipe.lines.next_line());
-    assert!(matches!(end.await.unwrap(), Ok(None) | Err(_)));
-    assert_eq!(chaos.received().of_method("tools/call").len(), 1);
+    let mut texts = Vec::new();
+    for name in names {
+        let got = pipe.ask(5, "prompts/get", json!({"name": name})).await;
+        texts.push(
+            got["result"]["messages"][0]["content"]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    }
+    texts.sort();
+    assert_eq!(texts, ["of a", "of a_b"]);
 }
