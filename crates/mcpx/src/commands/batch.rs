@@ -7,7 +7,7 @@ use mcp_wire::{CallResult, Object, Raw};
 use mcpx_api::Op;
 
 use super::Desk;
-use super::call::arguments;
+use super::call::{arguments, blocks};
 use super::from_table::members;
 use crate::args::from_table::{switch, text};
 use crate::exit::{Exit, Failure};
@@ -16,6 +16,9 @@ use crate::render::{Table, scalar};
 
 /// Longest result in the table, in characters.
 const SHOWN: usize = 120;
+
+/// Calls as they could be typed.
+const EXAMPLE: &str = "'[{\"tool\":\"demo.echo\",\"args\":{\"message\":\"hi\"}}]'";
 
 /// Makes the calls.
 pub(super) async fn batch(desk: &Desk<'_>) -> Result<Exit, Failure> {
@@ -61,10 +64,7 @@ pub(super) async fn batch(desk: &Desk<'_>) -> Result<Exit, Failure> {
         };
         let result = match row.object("result") {
             Some(result) => CallResult::parse(result)
-                .map(|result| match &result.structured {
-                    Some(structured) => structured.as_str().to_owned(),
-                    None => result.joined_text(),
-                })
+                .map(|result| blocks::shown(&result, false))
                 .unwrap_or_default(),
             None => cell("error"),
         };
@@ -93,13 +93,12 @@ fn calls(desk: &Desk<'_>) -> Result<Raw, Failure> {
             Some(file) if !file.starts_with('@') && file != "-" => files::text_of(Path::new(file))?,
             Some(named) => files::text_or_file(named)?,
             None => {
-                return Err(Failure::usage("`mcpx batch` needs the calls").hint(
-                    "such as '[{\"tool\": \"demo.echo\", \"args\": {\"message\": \"hi\"}}]', a file, or `-` for stdin",
-                ));
+                return Err(Failure::usage("`mcpx batch` needs the calls")
+                    .hint(format!("such as {EXAMPLE}, a file, or `-` for stdin")));
             }
         }
     };
-    let raw = arguments::json(&json, "the calls")?;
+    let raw = arguments::json(&json, "the calls", EXAMPLE)?;
     match raw.kind() {
         Kind::Array => Ok(raw),
         // What the body of `/v1/batch` looks like.

@@ -1,7 +1,7 @@
 //! `mcpx call`: one tool, its result on stdout.
 
 pub(super) mod arguments;
-mod blocks;
+pub(super) mod blocks;
 
 use std::path::Path;
 

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use mcp_wire::content::{Block, resource as read_resource};
 use mcp_wire::{Object, Raw};
-use mcpx_api::Op;
+use mcpx_api::{Op, operations};
 use untrusted_text::terminal::one_line;
 
 use super::Desk;
 use super::call::{self, arguments};
 use super::from_table::{members, pretty};
 use crate::args::from_table::{text, texts};
+use crate::args::nearest::{did_you_mean, nearest};
 use crate::exit::{Exit, Failure};
 use crate::files;
 
@@ -26,8 +27,23 @@ pub(super) async fn tool(desk: &Desk<'_>) -> Result<Exit, Failure> {
             arguments::by_order(values, &arguments::Schema::unknown())?
         }
     };
+    let tool = text(matches, "tool").unwrap_or_default();
+    let known: Vec<&str> = operations::all()
+        .filter_map(|operation| operation.tool)
+        .collect();
+    if !known.contains(&tool.as_str()) {
+        let near = nearest(&tool, known.iter().copied());
+        let failure = Failure::usage(format!(
+            "the hub has no tool of its own `{}`",
+            one_line(&tool, 120)
+        ));
+        return Err(failure.hint(
+            did_you_mean(&near)
+                .unwrap_or_else(|| "those of servers are called by `mcpx call`".to_owned()),
+        ));
+    }
     let params = Object::new()
-        .with("tool", text(matches, "tool").unwrap_or_default())
+        .with("tool", tool)
         .with("arguments", arguments);
     let answer = desk.hub()?.ask(Op::ToolInvoke, &params).await?;
     if answer.media_type.starts_with("text/") || answer.media_type.ends_with("typescript") {
@@ -72,16 +88,36 @@ fn halves<'a>(
         })
 }
 
+/// A refusal of the server with where to look, when nothing better is known.
+fn looking(failure: Failure, command: &str, server: &str) -> Failure {
+    let is_answered = failure.error.data.string("delivery").as_deref() == Some("answered");
+    if !is_answered || failure.error.hint.is_some() {
+        return failure;
+    }
+    failure.hint(format!(
+        "`mcpx {command} {}` shows what there is",
+        one_line(server, 120)
+    ))
+}
+
 /// Reads a resource.
 pub(super) async fn resource(desk: &Desk<'_>) -> Result<Exit, Failure> {
     let matches = &desk.typed.matches;
     let typed = text(matches, "uri").unwrap_or_default();
     let (server, uri) = halves(&typed, '/', "namespace/uri")?;
+    if server.ends_with(':') && uri.starts_with('/') {
+        return Err(Failure::usage(format!(
+            "`{}` names no server, expected it as `namespace/uri`",
+            one_line(&typed, 200)
+        ))
+        .hint("`mcpx resources` shows both"));
+    }
     let params = Object::new()
         .with("server", server)
         .with("uri", uri)
         .with_some("session", text(matches, "session"));
-    let answer = desk.hub()?.ask(Op::ResourceRead, &params).await?;
+    let answer = desk.hub()?.ask(Op::ResourceRead, &params).await;
+    let answer = answer.map_err(|failure| looking(failure, "resources", server))?;
     let document = call::object(&answer.json()?)?;
     let contents = members(
         document
@@ -145,7 +181,8 @@ pub(super) async fn prompt(desk: &Desk<'_>) -> Result<Exit, Failure> {
         .with("name", name)
         .with("arguments", plain_arguments(&texts(matches, "arguments"))?)
         .with_some("session", text(matches, "session"));
-    let answer = desk.hub()?.ask(Op::PromptGet, &params).await?;
+    let answer = desk.hub()?.ask(Op::PromptGet, &params).await;
+    let answer = answer.map_err(|failure| looking(failure, "prompts", server))?;
     let document = call::object(&answer.json()?)?;
     let result = document.object("result");
     if desk.printer.json || result.is_none() {

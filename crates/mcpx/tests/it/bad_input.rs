@@ -29,6 +29,18 @@ fn a_wrong_name_is_answered_with_the_nearest() {
     let ran = mcpx.run(&["call", "demo.echo", "--message", "hi"]);
     assert_eq!(ran.code, 2, "{ran}");
     ran.says(&["has no flag `--message`", "`message=…`"]);
+    let ran = mcpx.run(&["tool", "mcpx_serch"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["did you mean `mcpx_search`"]);
+    let ran = mcpx.run(&["prompts", "get", "demo.triag"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    ran.says(&["hint: `mcpx prompts demo` shows what there is"]);
+    let ran = mcpx.run(&["resources", "read", "demo://readme"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["`demo://readme` names no server", "`mcpx resources`"]);
+    let ran = mcpx.run(&["ls", "demo"]);
+    assert_eq!(ran.code, 2, "{ran}");
+    ran.says(&["`mcpx types demo`"]);
     let ran = mcpx.run(&["types"]);
     assert_eq!(ran.code, 2, "{ran}");
     ran.says(&["`mcpx ls` shows the namespaces"]);

@@ -18,6 +18,9 @@ pub(in crate::commands) use self::schema::Schema;
 use crate::exit::Failure;
 use crate::files;
 
+/// Arguments as they could be typed.
+const EXAMPLE: &str = "`key=value` pairs, or a JSON object such as '{\"message\":\"hi\"}'";
+
 /// What was typed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arguments {
@@ -87,7 +90,7 @@ fn is_whole(word: &str) -> bool {
 
 /// A JSON object, with the place of what is wrong.
 pub(crate) fn object(text: &str) -> Result<Object, Failure> {
-    let raw = json(text, "the arguments")?;
+    let raw = json(text, "the arguments", EXAMPLE)?;
     if raw.kind() != Kind::Object {
         return Err(Failure::usage(format!(
             "the arguments were {}, `{}`, expected a JSON object or `key=value` pairs",
@@ -125,7 +128,8 @@ fn pair(word: &str) -> Result<Pair, Failure> {
             return Err(wrong());
         }
         let text = files::text_or_file(value)?;
-        let value = json(&text, &format!("the values of `{}`", one_line(name, 80)))?;
+        let what = format!("the values of `{}`", one_line(name, 80));
+        let value = json(&text, &what, "JSON such as '[1,2]' or '\"text\"'")?;
         return Ok(Pair {
             name: name.to_owned(),
             value: Typed::Json(value),

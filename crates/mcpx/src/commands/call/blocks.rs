@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::files;
 
 /// The structured part when there is one, else the text; behind it a line for each block that is neither.
-pub(super) fn shown(result: &CallResult, is_terminal: bool) -> String {
+pub(in crate::commands) fn shown(result: &CallResult, is_terminal: bool) -> String {
     let mut text = String::new();
     let mut described = String::new();
     for content in &result.content {

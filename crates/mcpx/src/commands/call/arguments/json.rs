@@ -13,14 +13,15 @@ const BEHIND: usize = 24;
 
 /// JSON; otherwise the place of what is wrong: line, column, what was expected, and the line itself with a mark below.
 ///
-/// `what` is said to be no JSON: `the arguments`.
-pub(in crate::commands) fn json(text: &str, what: &str) -> Result<Raw, Failure> {
+/// `what` is said to be no JSON: `the arguments`; `example` is what it could have been.
+pub(in crate::commands) fn json(text: &str, what: &str, example: &str) -> Result<Raw, Failure> {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
         let (line, at) = place_of(text, &error);
         return Err(
-            wrong(text, (line, at), &format!("{what} are no JSON: {why}")).hint(advice(text)),
+            wrong(text, (line, at), &format!("{what} are no JSON: {why}"))
+                .hint(advice(text, example)),
         );
     }
     Raw::parse(text).map_err(|error| Failure::usage(format!("{what} are no JSON: {error}")))
@@ -95,16 +96,17 @@ fn plain(text: &str) -> String {
 }
 
 /// What probably happened, and how it is typed.
-fn advice(text: &str) -> &'static str {
+fn advice(text: &str, example: &str) -> String {
     let text = text.trim_start();
-    let is_object = text.starts_with('{');
-    if is_object && !text.contains('"') && text.contains('\'') {
-        return "JSON has double quotes: '{\"message\":\"hi\"}', in single quotes for the shell; or `key=value` pairs";
+    let begins = text.starts_with(['{', '[']);
+    let typed = format!("{example}, in single quotes for the shell");
+    if begins && !text.contains('"') && text.contains('\'') {
+        return format!("JSON has double quotes: {typed}");
     }
-    if is_object && !text.contains('"') && text.contains(':') {
-        return "there is no quote in it; the shell takes them away where it is not in single quotes: '{\"message\":\"hi\"}'; or `key=value` pairs";
+    if begins && !text.contains('"') && text.contains(':') {
+        return format!("there is no quote in it: the shell takes them away; expected {typed}");
     }
-    "expected a JSON object such as '{\"message\":\"hi\"}', in single quotes for the shell; or `key=value` pairs"
+    format!("expected {typed}")
 }
 
 #[cfg(test)]
@@ -113,7 +115,7 @@ mod tests {
 
     #[track_caller]
     fn told(text: &str) -> String {
-        json(text, "the arguments").unwrap_err().error.message
+        json(text, "the arguments", "{}").unwrap_err().error.message
     }
 
     #[test]
@@ -158,9 +160,15 @@ mod tests {
 
     #[test]
     fn what_probably_happened_is_the_hint() {
-        let hint = |text: &str| json(text, "the arguments").unwrap_err().error.hint.unwrap();
+        let hint = |text: &str| {
+            let failure = json(text, "the arguments", "'{\"a\":1}'").unwrap_err();
+            failure.error.hint.unwrap()
+        };
         assert!(hint("{'a':1}").starts_with("JSON has double quotes"));
-        assert!(hint("{message:hi}").contains("the shell takes them away"));
-        assert!(hint("{\"a\":}").starts_with("expected a JSON object"));
+        assert!(hint("[{tool:x}]").contains("the shell takes them away"));
+        assert_eq!(
+            hint("{\"a\":}"),
+            "expected '{\"a\":1}', in single quotes for the shell"
+        );
     }
 }
