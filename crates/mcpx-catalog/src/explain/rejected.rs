@@ -43,7 +43,12 @@ impl About<'_> {
         let mut found: Vec<Finding> = Vec::new();
         if let (Some(schema), Ok(sent)) = (&schema, &sent) {
             for mismatch in conformity::mismatches(schema, sent) {
-                let said = format!("{} and {}", self.refusal.verb(), phrase(&mismatch));
+                let mut said = format!("{} and {}", self.refusal.verb(), phrase(&mismatch));
+                if let (Problem::Unknown, Some(near)) =
+                    (&mismatch.problem, self.meant(&shape, &mismatch.path))
+                {
+                    said.push_str(&format!("; did you mean {near}?"));
+                }
                 let field = Some(mismatch.path).filter(|path| !path.is_empty());
                 found.push(finding(field, said, true));
             }
@@ -89,15 +94,9 @@ impl About<'_> {
             if shape.get(&path).is_some() {
                 continue;
             }
-            let declared = shape
-                .arguments()
-                .map(|field| field.path.as_str())
-                .filter(|known| !self.call.arguments.contains(known));
-            let near = crate::names::nearest(name, declared, 1);
             let is_known = self.changed(Some(&path)).is_some();
             let shown = terminal::one_line(&path, MAX_SHOWN);
-            if let Some(near) = near.first() {
-                let near = terminal::one_line(near, MAX_SHOWN);
+            if let Some(near) = self.meant(shape, name) {
                 found.push((
                     path,
                     format!("{shown} is not an argument; did you mean {near}?"),
@@ -110,6 +109,16 @@ impl About<'_> {
             }
         }
         found
+    }
+
+    /// The argument that was not sent and is spelled nearly as `name`.
+    fn meant(&self, shape: &Shape, name: &str) -> Option<String> {
+        let declared = shape
+            .arguments()
+            .map(|field| field.path.as_str())
+            .filter(|known| !self.call.arguments.contains(known));
+        let near = crate::names::nearest(name, declared, 1);
+        near.first().map(|near| terminal::one_line(near, MAX_SHOWN))
     }
 
     /// The longest argument that the server's message names, with what it takes. Past names count too.

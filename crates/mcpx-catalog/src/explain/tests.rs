@@ -261,6 +261,25 @@ fn a_misspelt_argument_is_a_remark_where_any_is_taken() {
 }
 
 #[test]
+fn a_misspelt_argument_finds_its_name_where_no_other_is_taken() {
+    let input = json!({"type": "object", "properties": {"message": {"type": "string"}}, "additionalProperties": false});
+    let tools = [tool("echo", &input)];
+    let arguments = Raw::of(&json!({"mesage": "hi"})).object().unwrap();
+    let call = Call {
+        server: "demo",
+        namespace: "demo",
+        tool: "echo",
+        tools: Some(&tools),
+        arguments: &arguments,
+    };
+    let found = explain(&call, error("no"), &History::default());
+    assert_eq!(
+        found[0].message,
+        "the call was rejected and mesage is not an argument; did you mean message?"
+    );
+}
+
+#[test]
 fn what_was_written_stands_between_the_reason_and_the_call() {
     let mut found = explained("echo", &json!({}), error("no"));
     found[0].written = Some(Written {
