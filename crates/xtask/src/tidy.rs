@@ -5,6 +5,7 @@
 mod decisions;
 mod doors;
 mod edges;
+mod failures;
 mod file_names;
 mod links;
 mod lock_file;
@@ -66,6 +67,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     words::check,
     links::check,
     decisions::check,
+    failures::check,
     lock_file::check,
 ];
 

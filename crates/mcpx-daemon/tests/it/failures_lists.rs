@@ -391,3 +391,26 @@ async fn a_broken_record_of_changes_blocks_no_tool() {
         "{told}"
     );
 }
+
+#[tokio::test]
+async fn the_tools_that_lead_to_all_others_are_loaded_at_once() {
+    let chaos = Chaos::new().tool("say", Behaviour::Answer).stdio();
+    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
+    for era in ERAS {
+        let client = daemon.client("", era, None).await;
+        let tools = client.tools(&options()).await.unwrap().elements;
+        let loaded: Vec<&str> = tools
+            .iter()
+            .filter(|tool| {
+                let tool = Raw::from(tool.raw().clone()).value().unwrap();
+                tool["_meta"]["anthropic/alwaysLoad"] == true
+            })
+            .map(|tool| tool.name.as_str())
+            .collect();
+        assert!(
+            loaded.contains(&"mcpx_search") && loaded.contains(&"mcpx_call"),
+            "{loaded:?}"
+        );
+        assert!((2..=4).contains(&loaded.len()), "{era:?}: {loaded:?}");
+    }
+}
