@@ -17,6 +17,7 @@ mod lifetimes;
 mod newcomer;
 mod processes;
 mod secrets;
+mod serve_goes_on;
 mod serving;
 mod sharing;
 mod soak;
