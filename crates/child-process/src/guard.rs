@@ -21,6 +21,8 @@ use crate::{CannotTell, Mark, mark::EndLimits};
 
 #[cfg(unix)]
 mod detach;
+#[cfg(target_os = "linux")]
+mod lean;
 mod run;
 
 pub use run::run;

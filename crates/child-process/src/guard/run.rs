@@ -34,6 +34,8 @@ pub fn run() -> u8 {
     let mut output = io::stdout().lock();
     // An owner that hears nothing any more has gone, and its pipe is closed too.
     let _unheard = output.write_all(READY).and_then(|()| output.flush());
+    #[cfg(target_os = "linux")]
+    super::lean::let_go();
     while let Some(line) = line(&mut input) {
         if line.trim_end() == DISARM {
             return 0;

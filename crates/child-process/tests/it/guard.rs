@@ -314,3 +314,18 @@ fn a_guardian_that_is_told_nothing_ends() {
         .unwrap();
     assert_eq!(status.code(), Some(2));
 }
+
+#[test]
+fn a_guardian_that_waits_keeps_no_page_of_a_file_that_it_only_read() {
+    let guardian = start(&mark("guard-lean"));
+    let status = format!("/proc/{}/status", guardian.id());
+    let of_files = || {
+        let text = fs::read_to_string(&status).unwrap();
+        let line = text.lines().find(|line| line.starts_with("RssFile:"));
+        let count = line.unwrap().split_ascii_whitespace().nth(1).unwrap();
+        count.parse::<usize>().unwrap()
+    };
+    // What it waits in, and what stands beside that.
+    wait_until("it let go", || of_files() < 1_500);
+    guardian.disarm();
+}
