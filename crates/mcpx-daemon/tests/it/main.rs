@@ -16,6 +16,7 @@ mod front_stdio;
 mod ops_answers;
 mod ops_config;
 mod ops_life;
+mod ops_pool;
 mod ops_secrets;
 mod ops_settings;
 mod ops_setup;

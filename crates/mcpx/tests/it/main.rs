@@ -16,5 +16,6 @@ mod harness;
 mod listing;
 mod logs;
 mod serve;
+mod sharing;
 mod shell;
 mod writing;
