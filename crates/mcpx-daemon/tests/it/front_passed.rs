@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use mcp_client::{CallOptions, Event};
 use mcp_wire::{Era, Object, Raw, method};
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::mcp::{Behaviour, Chaos};
 use tokio_util::sync::CancellationToken;
 
-use crate::front_setup::{Daemon, ERAS, http, object, stdio};
+use crate::front_setup::{Daemon, ERAS, object, stdio};
 
 fn options() -> CallOptions {
     CallOptions::default()
@@ -386,51 +386,5 @@ async fn what_a_server_announces_is_heard_by_the_clients_that_watch() {
                 .await
                 .unwrap();
         }
-    }
-}
-
-#[tokio::test]
-async fn log_lines_reach_the_call_that_they_belong_to_and_nobody_else() {
-    let script = [
-        Behaviour::Log("warning", "careful"),
-        Behaviour::Log("debug", "detail"),
-        Behaviour::Answer,
-    ];
-    let shared = Chaos::new().legacy().tool("talk", script.clone()).stdio();
-    let alone = Chaos::new().legacy().tool("talk", script.clone()).stdio();
-    let web = Chaos::new().modern().tool("talk", script).http();
-    let mut exclusive = stdio(&alone);
-    exclusive["mcpx"] = json!({"sharing": "exclusive"});
-    let daemon =
-        Daemon::of(json!({"shared": stdio(&shared), "alone": exclusive, "web": http(&web)})).await;
-    // An instance that others have used may speak of what they did: only the first caller of a shared one hears it.
-    for (server, expected) in [
-        ("shared", 1),
-        ("shared", 0),
-        ("alone", 1),
-        ("alone", 1),
-        ("web", 1),
-    ] {
-        let client = daemon.client("", Era::Modern, None).await;
-        let mut events = client.events();
-        let options = CallOptions {
-            log_level: Some("info".to_owned()),
-            ..options()
-        };
-        client
-            .call_tool(
-                "mcpx_call",
-                object(&json!({"server": server, "tool": "talk"})),
-                &options,
-            )
-            .await
-            .unwrap();
-        let mut lines: Vec<Value> = Vec::new();
-        while let Ok(event) = events.try_recv() {
-            if let Event::Log { data, .. } = event {
-                lines.push(data.value().unwrap());
-            }
-        }
-        assert_eq!(lines.len(), expected, "{server}: {lines:?}");
     }
 }

@@ -7,7 +7,7 @@ use mcp_wire::{Era, Object};
 use serde_json::{Value, json};
 use testkit::mcp::{Behaviour, Chaos, StdioChaos};
 
-use crate::front_setup::{Daemon, object, stdio};
+use crate::front_setup::{Daemon, http, object, stdio};
 
 const PASSED: &str = "?passthrough=s&tools=none";
 
@@ -209,4 +209,50 @@ async fn what_is_logged_after_a_call_reaches_the_only_session_that_ever_used_the
     call(&second, "begin").await;
     assert!(until_changed(&mut of_first).await.is_empty());
     assert!(until_changed(&mut of_second).await.is_empty());
+}
+
+#[tokio::test]
+async fn log_lines_reach_the_call_that_they_belong_to_and_nobody_else() {
+    let script = [
+        Behaviour::Log("warning", "careful"),
+        Behaviour::Log("debug", "detail"),
+        Behaviour::Answer,
+    ];
+    let shared = Chaos::new().legacy().tool("talk", script.clone()).stdio();
+    let alone = Chaos::new().legacy().tool("talk", script.clone()).stdio();
+    let web = Chaos::new().modern().tool("talk", script).http();
+    let mut exclusive = stdio(&alone);
+    exclusive["mcpx"] = json!({"sharing": "exclusive"});
+    let daemon =
+        Daemon::of(json!({"shared": stdio(&shared), "alone": exclusive, "web": http(&web)})).await;
+    // An instance that others have used may speak of what they did: only the first caller of a shared one hears it.
+    for (server, expected) in [
+        ("shared", 1),
+        ("shared", 0),
+        ("alone", 1),
+        ("alone", 1),
+        ("web", 1),
+    ] {
+        let client = daemon.client("", Era::Modern, None).await;
+        let mut events = client.events();
+        let options = CallOptions {
+            log_level: Some("info".to_owned()),
+            ..CallOptions::default()
+        };
+        client
+            .call_tool(
+                "mcpx_call",
+                object(&json!({"server": server, "tool": "talk"})),
+                &options,
+            )
+            .await
+            .unwrap();
+        let mut lines: Vec<Value> = Vec::new();
+        while let Ok(event) = events.try_recv() {
+            if let Event::Log { data, .. } = event {
+                lines.push(data.value().unwrap());
+            }
+        }
+        assert_eq!(lines.len(), expected, "{server}: {lines:?}");
+    }
 }
