@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical;
 pub use directory::Directory;
+pub(crate) use nearest::distance;
 pub use nearest::nearest;
 use reserved::{MEMBERS, RESERVED, TAKEN};
 

@@ -3,13 +3,17 @@
 //! A query that spells a tool's name finds it before anything else, in whatever spelling ([`names`](crate::names),
 //! `camelCase`, with or without the server); then tools whose names begin that way. Several names in one query each get
 //! a hit before any gets a second. The rest is ranked by BM25 over the words of the name, the server, the parameters and
-//! the description, which count in that order. Equal scores are ordered by server and name, so that the same index and
+//! the description, which count in that order. A word also finds others of its family (`creation` and `create`) and a few
+//! that mean the same; one that no tool has finds what it begins, what it puts together, or what it is a slip of, and two
+//! words find the one that they make. All of these count for less than the word itself. Equal scores are ordered by server and name, so that the same index and
 //! query always give the same answer.
 //!
 //! The text of a tool is bounded before it is read ([`MAX_TEXT_CHARS`], [`MAX_WORDS`]), and a word that is repeated
 //! counts for less each time: a description cannot shout its way up.
 
 mod index;
+mod lookup;
+mod near;
 pub(crate) mod stem;
 
 use std::collections::BTreeMap;
@@ -17,7 +21,8 @@ use std::collections::BTreeMap;
 use mcp_wire::Tool;
 
 use crate::shape::Shape;
-use index::{Index, Lookup};
+use index::Index;
+use lookup::Lookup;
 
 /// Characters of a title or description that are read.
 pub const MAX_TEXT_CHARS: usize = 4_000;

@@ -27,8 +27,10 @@ use text::{comment, comment_lines, member, quoted};
 const MAX_TOOL_TEXT: usize = 2_000;
 /// How much of a server's instructions is kept, in characters.
 const MAX_INSTRUCTIONS: usize = 4_000;
-/// Longest type of one tool, in bytes; a longer one is a plain record.
+/// Longest type of one tool, in bytes. A longer one is cut at a lower level, and at last a plain record.
 const MAX_TYPE_BYTES: usize = 64 << 10;
+/// How deep a type may nest: the first of these with which it is not too long.
+const DEPTHS: [usize; 4] = [12, 6, 4, 2];
 
 /// What an object of a result gets: its envelope, unless it has a member of that name.
 const ATTACHED: &str = "type Attached<T> = T extends object ? \"raw\" extends keyof T ? Envelope extends T[\"raw\"] ? T & { readonly raw: Envelope } : T : T & { readonly raw: Envelope } : T;\n";
@@ -302,16 +304,19 @@ fn rendered(
     named: &mut Vec<String>,
 ) -> Result<String, String> {
     let schema = schema.map_err(|error| comment_lines(&error.reason, 200).concat())?;
-    let mut renderer = Renderer::new(&schema, prefix.to_owned());
-    let text = renderer.whole(2, word);
-    let bytes = text.len() + renderer.named.iter().map(String::len).sum::<usize>();
-    if bytes > MAX_TYPE_BYTES {
-        return Err(format!(
-            "it has {bytes} bytes, at most {MAX_TYPE_BYTES} are shown"
-        ));
+    let mut bytes = 0;
+    for depth in DEPTHS {
+        let mut renderer = Renderer::new(&schema, prefix.to_owned(), depth);
+        let text = renderer.whole(2, word);
+        bytes = text.len() + renderer.named.iter().map(String::len).sum::<usize>();
+        if bytes <= MAX_TYPE_BYTES {
+            named.append(&mut renderer.named);
+            return Ok(text);
+        }
     }
-    named.append(&mut renderer.named);
-    Ok(text)
+    Err(format!(
+        "it has {bytes} bytes, at most {MAX_TYPE_BYTES} are shown"
+    ))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn folded(text: &str) -> Vec<char> {
 }
 
 /// Characters put in, taken out, exchanged, or swapped with their neighbour.
-fn distance(a: &[char], b: &[char]) -> usize {
+pub(crate) fn distance(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut before_last = vec![0; width];
     let mut last: Vec<usize> = (0..width).collect();

@@ -1,10 +1,10 @@
-//! The inverted index, and the ranking of one query over it.
+//! The inverted index.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::stem::{is_filler, related, stem};
-use super::{Entry, Hit, MAX_PARAMETERS, MAX_QUERY_WORDS, MAX_TEXT_CHARS, MAX_WORDS, Match};
+use super::near::{Spellings, halves};
+use super::stem::stem;
+use super::{Entry, MAX_PARAMETERS, MAX_TEXT_CHARS, MAX_WORDS};
 use crate::{names, words};
 
 /// How much a word counts by where it stands.
@@ -17,16 +17,10 @@ const TEXT: f32 = 1.0;
 const SATURATION: f32 = 1.2;
 const LENGTH: f32 = 0.4;
 
-/// What a related word counts beside the one that was asked for.
-const RELATED: f32 = 0.35;
-
-/// How many letters of a name make a beginning.
-const MIN_PREFIX: usize = 3;
-
 #[derive(Debug, Clone)]
-struct Document {
-    server: String,
-    tool: String,
+pub(super) struct Document {
+    pub(super) server: String,
+    pub(super) tool: String,
     length: f32,
     /// Its terms and keys, to take it out again.
     terms: Vec<u32>,
@@ -35,19 +29,25 @@ struct Document {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
-    documents: Vec<Option<Document>>,
+    pub(super) documents: Vec<Option<Document>>,
     free: Vec<u32>,
     live: usize,
     total_length: f64,
     term_ids: HashMap<String, u32>,
+    pub(super) spellings: Spellings,
     /// For each term the documents that have it, sorted, and how much it counts there.
     postings: Vec<Vec<(u32, f32)>>,
     /// Spellings of names without what separates their words, and whose they are.
-    keys: BTreeMap<String, BTreeSet<u32>>,
+    pub(super) keys: BTreeMap<String, BTreeSet<u32>>,
+}
+
+/// The term of a word of a name as it is written. No word holds the mark.
+pub(super) fn as_written(word: &str) -> String {
+    format!("={word}")
 }
 
 /// A name without what separates its words, in lower case.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
         .take(200)
@@ -87,6 +87,9 @@ fn weights(server: &str, entry: &Entry) -> BTreeMap<String, f32> {
                 *weights.entry(word).or_default() += weight;
             }
         }
+    }
+    for word in words::split(&entry.name) {
+        weights.insert(as_written(&word), 1.0);
     }
     weights
 }
@@ -165,14 +168,39 @@ impl Index {
 
     fn term(&mut self, word: String) -> u32 {
         let next = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
-        let id = *self.term_ids.entry(word).or_insert(next);
-        if id == next {
-            self.postings.push(Vec::new());
+        if let Some(id) = self.term_ids.get(&word) {
+            return *id;
         }
-        id
+        self.spellings.add(&word);
+        self.postings.push(Vec::new());
+        self.term_ids.insert(word, next);
+        next
     }
 
-    fn document(&self, id: u32) -> Option<&Document> {
+    pub(super) fn is_live(&self, term: u32) -> bool {
+        !self.postings[term as usize].is_empty()
+    }
+
+    /// The term that a word is, where a tool has it.
+    pub(super) fn known(&self, word: &str) -> Option<u32> {
+        let term = *self.term_ids.get(word)?;
+        self.is_live(term).then_some(term)
+    }
+
+    /// The terms that may be meant by a word that no tool has: two that it puts together, those that it begins, or those
+    /// that are spelled nearly like it.
+    pub(super) fn meant(&self, word: &str, length: usize) -> Vec<u32> {
+        let two = halves(word).filter_map(|(one, other)| {
+            let pair = [self.known(&stem(one))?, self.known(&stem(other))?];
+            Some((one.len().min(other.len()), pair))
+        });
+        if let Some((_, pair)) = two.max_by_key(|(shorter, _)| *shorter) {
+            return pair.to_vec();
+        }
+        self.spellings.near(word, length, |term| self.is_live(term))
+    }
+
+    pub(super) fn document(&self, id: u32) -> Option<&Document> {
         self.documents.get(id as usize)?.as_ref()
     }
 
@@ -182,11 +210,8 @@ impl Index {
         clippy::cast_possible_truncation,
         reason = "counts of tools, far below 2^24"
     )]
-    fn score(&self, word: &str, weight: f32, scores: &mut [f32]) {
-        let Some(term) = self.term_ids.get(word) else {
-            return;
-        };
-        let postings = &self.postings[*term as usize];
+    pub(super) fn score(&self, term: u32, weight: f32, scores: &mut [f32]) {
+        let postings = &self.postings[term as usize];
         let (live, found) = (self.live as f32, postings.len() as f32);
         let rarity = (1.0 + (live - found + 0.5) / (found + 0.5)).ln();
         let average = (self.total_length / self.live.max(1) as f64) as f32;
@@ -197,167 +222,6 @@ impl Index {
             let length = 1.0 - LENGTH + LENGTH * document.length / average.max(1.0);
             scores[*id as usize] +=
                 weight * rarity * count * (SATURATION + 1.0) / (count + SATURATION * length);
-        }
-    }
-}
-
-/// One query.
-pub(super) struct Lookup<'a> {
-    index: &'a Index,
-    scores: Vec<f32>,
-    /// What the query may spell as a name, in its order.
-    spelled: Vec<String>,
-}
-
-impl<'a> Lookup<'a> {
-    pub(super) fn new(index: &'a Index, query: &str) -> Self {
-        let mut scores = vec![0.0; index.documents.len()];
-        let mut asked: Vec<String> = Vec::new();
-        for word in words::split(query).take(MAX_QUERY_WORDS) {
-            let stemmed = stem(&word);
-            if !is_filler(&word) && !asked.contains(&stemmed) {
-                asked.push(stemmed);
-            }
-        }
-        for word in &asked {
-            index.score(word, 1.0, &mut scores);
-            for other in related(word).iter().filter(|other| !asked.contains(other)) {
-                index.score(other, RELATED, &mut scores);
-            }
-        }
-        Self {
-            index,
-            scores,
-            spelled: spelled(index, query),
-        }
-    }
-
-    pub(super) fn best(&self, limit: usize) -> Vec<Hit> {
-        let mut hits: Vec<(u32, Match)> = Vec::new();
-        let mut taken = vec![false; self.scores.len()];
-        let exact: Vec<Vec<u32>> = self
-            .spelled
-            .iter()
-            .map(|key| self.ordered(self.index.keys.get(key)))
-            .collect();
-        take_in_turns(&exact, Match::Name, limit, &mut taken, &mut hits);
-        let beginning: Vec<Vec<u32>> = self.spelled.iter().map(|key| self.beginning(key)).collect();
-        take_in_turns(&beginning, Match::NamePrefix, limit, &mut taken, &mut hits);
-        if hits.len() < limit {
-            let ranked = (0_u32..)
-                .zip(&self.scores)
-                .filter(|(id, score)| **score > 0.0 && !taken[*id as usize]);
-            let mut ranked: Vec<u32> = ranked.map(|(id, _)| id).collect();
-            let rest = limit - hits.len();
-            if ranked.len() > rest && rest > 0 {
-                ranked.select_nth_unstable_by(rest - 1, |a, b| self.order(*a, *b));
-                ranked.truncate(rest);
-            }
-            ranked.sort_unstable_by(|a, b| self.order(*a, *b));
-            hits.extend(ranked.into_iter().map(|id| (id, Match::Words)));
-        }
-        let hit = |(id, matched): (u32, Match)| {
-            let document = self.index.document(id)?;
-            let score = self.scores[id as usize];
-            Some(Hit {
-                server: document.server.clone(),
-                tool: document.tool.clone(),
-                matched,
-                score,
-            })
-        };
-        hits.into_iter().take(limit).filter_map(hit).collect()
-    }
-
-    fn ordered(&self, ids: Option<&BTreeSet<u32>>) -> Vec<u32> {
-        let mut ids: Vec<u32> = ids.into_iter().flatten().copied().collect();
-        ids.sort_unstable_by(|a, b| self.order(*a, *b));
-        ids
-    }
-
-    fn beginning(&self, key: &str) -> Vec<u32> {
-        if key.chars().count() < MIN_PREFIX {
-            return Vec::new();
-        }
-        let keys = self
-            .index
-            .keys
-            .range(key.to_owned()..)
-            .take_while(|(name, _)| name.starts_with(key));
-        let ids: BTreeSet<u32> = keys.flat_map(|(_, ids)| ids.iter().copied()).collect();
-        self.ordered(Some(&ids))
-    }
-
-    /// Best first; equal ones by server and name.
-    fn order(&self, a: u32, b: u32) -> Ordering {
-        let name = |id: u32| {
-            self.index
-                .document(id)
-                .map(|document| (&document.server, &document.tool))
-        };
-        self.scores[b as usize]
-            .total_cmp(&self.scores[a as usize])
-            .then_with(|| name(a).cmp(&name(b)))
-    }
-}
-
-/// What the query may spell as names: the whole of it; and its words, when they look like names or are all names.
-fn spelled(index: &Index, query: &str) -> Vec<String> {
-    let parts: Vec<&str> = query
-        .split(|c: char| {
-            c.is_whitespace() || matches!(c, ',' | ';' | '`' | '"' | '\'' | '(' | ')' | '?')
-        })
-        .map(|part| part.trim_matches(['.', ':', '/', '!']))
-        .filter(|part| !part.is_empty())
-        .take(MAX_QUERY_WORDS)
-        .collect();
-    let said: Vec<&str> = parts
-        .iter()
-        .copied()
-        .filter(|part| !is_filler(&part.to_lowercase()))
-        .collect();
-    let are_all_names = said.iter().all(|part| index.keys.contains_key(&key(part)));
-    let mut keys: Vec<String> = Vec::new();
-    let whole = key(query);
-    let words = said
-        .iter()
-        .filter(|part| are_all_names || looks_like_a_name(part))
-        .map(|part| key(part));
-    for key in std::iter::once(whole).chain(words) {
-        if !key.is_empty() && !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys
-}
-
-/// Whether prose would not spell a word this way.
-fn looks_like_a_name(part: &str) -> bool {
-    let has_separator = part.contains(['_', '.', '/', ':', '-']);
-    let has_hump = part
-        .chars()
-        .zip(part.chars().skip(1))
-        .any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    has_separator || has_hump
-}
-
-/// Takes the first of each list, then the second of each.
-fn take_in_turns(
-    lists: &[Vec<u32>],
-    matched: Match,
-    limit: usize,
-    taken: &mut [bool],
-    hits: &mut Vec<(u32, Match)>,
-) {
-    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
-    for place in 0..longest {
-        for id in lists.iter().filter_map(|list| list.get(place)) {
-            if hits.len() >= limit {
-                return;
-            }
-            if !std::mem::replace(&mut taken[*id as usize], true) {
-                hits.push((*id, matched));
-            }
         }
     }
 }

@@ -48,11 +48,14 @@ fn undoubled(mut root: String) -> String {
 /// Words that say nothing about which tool is meant.
 pub(crate) fn is_filler(word: &str) -> bool {
     const FILLERS: &[&str] = &[
-        "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from",
-        "have", "how", "i", "in", "into", "is", "it", "its", "me", "my", "need", "of", "on", "or",
-        "our", "please", "that", "the", "them", "there", "these", "this", "those", "to", "tool",
-        "tools", "us", "use", "using", "want", "was", "we", "what", "when", "which", "who", "with",
-        "you", "your",
+        "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but",
+        "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "he",
+        "her", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "may", "me",
+        "might", "much", "must", "my", "need", "no", "not", "of", "on", "or", "our", "please",
+        "shall", "she", "should", "so", "some", "still", "than", "that", "the", "their", "them",
+        "then", "there", "these", "they", "this", "those", "to", "tool", "tools", "us", "use",
+        "using", "very", "want", "was", "we", "were", "what", "when", "where", "which", "who",
+        "why", "will", "with", "would", "you", "your",
     ];
     FILLERS.contains(&word)
 }
@@ -83,6 +86,8 @@ const GROUPS: &[&[&str]] = &[
     &["meeting", "event", "appointment"],
     &["user", "member", "person", "account"],
     &["web", "internet"],
+    &["buy", "purchase"],
+    &["color", "colour"],
 ];
 
 /// For each word, in the form under which it is found, those that may stand for it.

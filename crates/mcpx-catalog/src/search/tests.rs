@@ -179,6 +179,47 @@ fn a_word_of_prose_that_is_a_name_does_not_push_the_rest_aside() {
 }
 
 #[test]
+fn a_word_that_no_tool_has_finds_what_it_may_have_meant() {
+    let search = search(&[
+        ("browser", "take_screenshot", "Takes a picture of the page"),
+        ("github", "create_pull_request_review", "Reviews changes"),
+        ("hooks", "register", "Tells a webhook about changes"),
+        ("maps", "translate_address", "Gives coordinates"),
+        ("calendar", "list_events", "What is planned"),
+        ("shop", "purchase_domain", "Takes a name"),
+    ]);
+    for (query, found) in [
+        ("a screnshot", "browser.take_screenshot"),
+        ("screen shot", "browser.take_screenshot"),
+        ("screens", "browser.take_screenshot"),
+        ("pullrequest", "github.create_pull_request_review"),
+        ("a web hook", "hooks.register"),
+        ("translation", "maps.translate_address"),
+        ("creation", "github.create_pull_request_review"),
+        ("calender", "calendar.list_events"),
+        ("buying", "shop.purchase_domain"),
+    ] {
+        let hits = search.find(query, 1);
+        assert_eq!(names(&hits), [found], "{query}");
+    }
+    for query in ["qqqq", "日本語", "🦊", "x", "12345"] {
+        assert_eq!(search.find(query, 1), [], "{query}");
+    }
+}
+
+#[test]
+fn what_was_meant_never_stands_before_what_was_said() {
+    let search = search(&[
+        ("a", "create_note", "makes one"),
+        ("b", "note_creation", "makes one"),
+        ("c", "calendar", "days"),
+        ("d", "calender", "presses paper"),
+    ]);
+    assert_eq!(names(&search.find("creation", 2))[0], "b.note_creation");
+    assert_eq!(names(&search.find("calender", 1)), ["d.calender"]);
+}
+
+#[test]
 fn equal_scores_are_in_the_order_of_server_and_name_whatever_came_first() {
     let mut one = Search::default();
     let mut other = Search::default();

@@ -17,8 +17,6 @@ use super::combine::{NOTHING, RECORD, Type, UNKNOWN, intersection, single, union
 use crate::reference::{self, Trail};
 use own::said_words;
 
-/// How deep a type may nest.
-const MAX_DEPTH: usize = 12;
 /// Most schemas that are rendered for one tool.
 const MAX_NODES: usize = 4_000;
 /// Most schemas that are walked through to find cycles.
@@ -30,6 +28,8 @@ pub(super) struct Renderer<'a> {
     /// What the named types of the tool begin with; no other tool has it.
     prefix: String,
     left: usize,
+    /// How deep a type may nest.
+    max_depth: usize,
     /// Whether a schema leads back to itself, for those that were looked at.
     cycles: BTreeMap<*const Value, bool>,
     /// How many more schemas may be walked through to find that out.
@@ -78,11 +78,12 @@ impl<'a> Place<'a> {
 }
 
 impl<'a> Renderer<'a> {
-    pub(super) fn new(root: &'a Value, prefix: String) -> Self {
+    pub(super) fn new(root: &'a Value, prefix: String, max_depth: usize) -> Self {
         Self {
             root,
             prefix,
             left: MAX_NODES,
+            max_depth,
             cycles: BTreeMap::new(),
             walk: MAX_WALK,
             names: Vec::new(),
@@ -126,7 +127,7 @@ impl<'a> Renderer<'a> {
             });
         };
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 || place.depth > MAX_DEPTH {
+        if self.left == 0 || place.depth > self.max_depth {
             return single(UNKNOWN);
         }
         let said = said_words(members);

@@ -260,6 +260,22 @@ fn a_type_that_is_too_long_is_left_out_and_the_tool_stays() {
 }
 
 #[test]
+fn a_type_that_is_too_long_is_cut_where_it_is_deepest() {
+    let members = |of: &Value, count: usize| -> Value {
+        let all = (0..count).map(|at| (format!("a_member_with_a_long_name_{at}"), of.clone()));
+        json!({"type": "object", "properties": all.collect::<serde_json::Map<_, _>>()})
+    };
+    let mut schema = json!({"type": "string"});
+    for _ in 0..6 {
+        schema = members(&schema, 5);
+    }
+    let whole = signature(&schema);
+    assert!(whole.len() < MAX_TYPE_BYTES, "{}", whole.len());
+    assert!(whole.contains("a_member_with_a_long_name_4?: unknown"));
+    assert!(!whole.starts_with("(args?: { [key: string]: unknown })"));
+}
+
+#[test]
 fn a_schema_that_cannot_be_read_leaves_a_record_and_says_why() {
     let deep = format!(
         "{{\"name\":\"t\",\"inputSchema\":{{\"a\":{}1{}}}}}",
