@@ -119,8 +119,13 @@ pub async fn follow(hub: Arc<Hub>) {
                     }
                     continue;
                 }
-                // Which ones were missed cannot be told.
-                Err(RecvError::Lagged(_)) => continue,
+                // Which ones were missed cannot be told: whatever runs may have changed.
+                Err(RecvError::Lagged(_)) => {
+                    let running = hub.registry.backings().into_iter();
+                    due.extend(running.filter(|one| one.known().is_some() && !one.pool.running().is_empty())
+                        .map(|one| one.name.clone()));
+                    continue;
+                }
                 Err(RecvError::Closed) => return,
             },
             () = pause => {}

@@ -179,39 +179,42 @@ async fn a_thousand_announcements_in_a_second_are_few_readings_and_the_last_list
     }
 }
 
+/// A change of the list and thousands of other lines, in one piece.
+fn drowned() -> Behaviour {
+    let mut said =
+        json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).to_string();
+    let line = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}});
+    for _ in 0..3_000 {
+        said.push_str(&format!("\n{line}"));
+    }
+    said.push('\n');
+    Behaviour::Raw(said.into_bytes())
+}
+
 #[tokio::test]
-async fn a_change_that_was_announced_among_thousands_of_other_events_is_not_lost() {
-    let noise: Vec<Behaviour> = (0..2_000)
-        .map(|_| {
-            Behaviour::Announce(
-                "notifications/message",
-                json!({"level": "info", "data": "x"}),
-            )
-        })
-        .chain([Behaviour::Answer])
-        .collect();
-    let loud = Chaos::new().legacy().tool("noise", noise.clone()).stdio();
-    let mut script = vec![Behaviour::Announce(
-        "notifications/tools/list_changed",
-        json!({}),
-    )];
-    script.extend(noise);
+async fn a_change_that_was_announced_among_thousands_of_other_lines_is_not_lost() {
     let grown = json!({"tools": [tool("grow"), tool("grown")]});
-    let quiet = Chaos::new()
-        .legacy()
-        .tool("grow", script)
-        .on_nth("tools/list", 1, Behaviour::Answer)
-        .on("tools/list", Behaviour::Result(grown))
-        .stdio();
-    let daemon = Daemon::of(json!({"loud": stdio(&loud), "quiet": stdio(&quiet)})).await;
-    let (one, other) = tokio::join!(
-        daemon.ask(Op::Call, json!({"tool": "loud.noise"})),
-        daemon.ask(Op::Call, json!({"tool": "quiet.grow"})),
+    let server = || {
+        Chaos::new()
+            .legacy()
+            .tool("grow", [drowned(), Behaviour::Answer])
+            .on_nth("tools/list", 1, Behaviour::Answer)
+            .on("tools/list", Behaviour::Result(grown.clone()))
+            .stdio()
+    };
+    let (one, two) = (server(), server());
+    let daemon = Daemon::of(json!({"one": stdio(&one), "two": stdio(&two)})).await;
+    let ended = tokio::join!(
+        daemon.ask(Op::Call, json!({"tool": "one.grow"})),
+        daemon.ask(Op::Call, json!({"tool": "two.grow"})),
     );
-    (one.unwrap(), other.unwrap());
+    for ended in [ended.0, ended.1] {
+        ended.unwrap();
+    }
     daemon
         .until(Op::Search, json!({"q": "grown"}), |found| {
-            found.as_array().is_some_and(|rows| !rows.is_empty())
+            let found = found.to_string();
+            found.contains("one.grown") && found.contains("two.grown")
         })
         .await;
 }

@@ -280,8 +280,21 @@ async fn listen(pool: Weak<Pool>, seq: u64, mut events: broadcast::Receiver<Even
             return;
         };
         let why = match event {
-            // What is lost was said to nobody in particular; the end is asked for besides.
-            Err(RecvError::Lagged(_)) => continue,
+            // What is lost was said to nobody in particular, and the end is asked for besides; that a list changed may
+            // have been in it.
+            Err(RecvError::Lagged(_)) => {
+                let Some(instance) = pool.live(seq) else {
+                    return;
+                };
+                for changed in [
+                    Event::ToolsChanged,
+                    Event::PromptsChanged,
+                    Event::ResourcesChanged,
+                ] {
+                    pool.watch.event(&instance, changed);
+                }
+                continue;
+            }
             Err(RecvError::Closed) => "its connection is gone".to_owned(),
             Ok(event) => {
                 let Some(instance) = pool.live(seq) else {

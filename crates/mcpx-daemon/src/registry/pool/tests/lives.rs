@@ -49,6 +49,26 @@ async fn what_broke_in_silence_is_found_when_it_is_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_change_that_drowned_in_what_an_instance_said_is_told() {
+    let bench = Bench::new(|_| ());
+    let lease = bench.lease("a").await.unwrap();
+    link(&lease).say(Event::ToolsChanged);
+    for _ in 0..100 {
+        link(&lease).say(Event::Noise {
+            head: "x".to_owned(),
+        });
+    }
+    settle().await;
+    let told = bench.seen.told();
+    for change in ["ToolsChanged", "PromptsChanged", "ResourcesChanged"] {
+        let said = format!("notes#1 said {change}");
+        assert!(told.contains(&said), "{change}: {told:?}");
+    }
+    drop(lease);
+    bench.ends_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_poisoned_instance_ends_with_its_last_lease_and_nobody_gets_it_before() {
     let bench = Bench::new(|server| server.max = 1);
     let first = bench.lease("a").await.unwrap();
