@@ -78,6 +78,7 @@ pub(super) async fn doctor(typed: &Typed, printer: Printer) -> Result<Exit, Fail
         Ok(config) => {
             all.extend(checks::settings(&config));
             all.push(checks::configuration(&config));
+            all.extend(checks::shared(&config));
             all.extend(checks::servers(&told, &config));
             all.extend(runtimes::runtimes(&told, &config));
             all.extend(checks::folders(&told));

@@ -87,6 +87,13 @@ fn the_status_tells_who_shares_and_from_where_sizes_and_times_are() {
         "twin: shares its instances with own",
     ]);
     assert!(!ran.stdout.contains("pool.callTimeout"), "{ran}");
+    let ran = mcpx.run(&["doctor"]);
+    let both = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(
+        both.contains("own, twin are launched in the same way"),
+        "{ran}"
+    );
+    assert!(both.contains("idle after 540 s"), "{ran}");
     let ran = mcpx.ok(&["status", "-v"]);
     let lines: Vec<Vec<&str>> = ran
         .stdout

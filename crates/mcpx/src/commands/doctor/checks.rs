@@ -81,6 +81,26 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     found
 }
 
+/// Servers that are one: under several names, with sizes that may be another entry's.
+pub(super) fn shared(config: &Config) -> Vec<Check> {
+    let pools = mcpx_config::shared(&config.servers);
+    let equals = pools.into_values().filter(|shared| shared.is_of_equals);
+    equals
+        .map(|shared| {
+            let names = one_line(&shared.names.join(", "), 200);
+            let server = &shared.server;
+            let found = format!(
+                "{names} are launched in the same way and share their processes: max {}, min {}, idle after {} s",
+                server.max,
+                server.min,
+                server.idle_timeout.as_secs()
+            );
+            Check::new("shared", Grade::Fine, found)
+                .remedy("a variable of its own in `env` parts one from the others")
+        })
+        .collect()
+}
+
 /// The files.
 pub(super) fn configuration(config: &Config) -> Check {
     let files: Vec<String> = config
