@@ -15,6 +15,17 @@ use crate::{search, words};
 /// Bytes that count as a token.
 pub const BYTES_A_TOKEN: usize = 4;
 
+/// What a text costs, in quarters of a token: a byte is one, and a character of a script that is written without an alphabet,
+/// or an emoji, is a whole token.
+fn cost(text: &str) -> usize {
+    text.chars()
+        .map(|c| match c.len_utf8() {
+            3 => BYTES_A_TOKEN,
+            bytes => bytes,
+        })
+        .sum()
+}
+
 /// Longest text about a server, and about a tool, in characters.
 const MAX_ABOUT: usize = 120;
 const MAX_TOOL_ABOUT: usize = 80;
@@ -50,12 +61,12 @@ pub fn listing(namespaces: &[Namespace<'_>], budget: usize, bias: &[&str]) -> Li
         .collect();
     spaces.sort_by(|a, b| a.name.cmp(&b.name));
     let total: usize = spaces.iter().map(|space| space.lines.len()).sum();
-    let heads: usize = spaces.iter().map(|space| space.head.len() + 1).sum();
+    let heads: usize = spaces.iter().map(|space| cost(&space.head) + 1).sum();
     let all = |space: &Space| {
         space
             .lines
             .iter()
-            .map(|line| line.text.len() + 1)
+            .map(|line| cost(&line.text) + 1)
             .sum::<usize>()
     };
     let bytes = budget
@@ -103,7 +114,7 @@ fn fill(spaces: &mut [Space], mut room: usize) -> usize {
                     let Some(line) = space.lines.get_mut(at) else {
                         continue;
                     };
-                    if let Some(left) = room.checked_sub(line.text.len() + 1) {
+                    if let Some(left) = room.checked_sub(cost(&line.text) + 1) {
                         room = left;
                         line.is_shown = true;
                         shown += 1;

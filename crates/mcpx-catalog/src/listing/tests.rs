@@ -98,6 +98,26 @@ fn words_of_the_bias_come_first() {
     );
 }
 
+#[test]
+fn a_character_that_is_a_word_costs_a_token() {
+    let tools: Vec<Tool> = (0..40)
+        .map(|at| {
+            let raw = json!({"name": format!("t{at}"), "description": "文".repeat(40), "inputSchema": {}});
+            Tool::parse(&Raw::of(&raw)).unwrap()
+        })
+        .collect();
+    let space = Namespace {
+        server: "s",
+        tools: &tools,
+        ..Namespace::default()
+    };
+    let listing = listing(&[space], 500, &[]);
+    let wide = listing.text.chars().filter(|c| !c.is_ascii()).count();
+    let narrow = listing.text.len() - 3 * wide;
+    assert!(wide + narrow / 4 <= 500, "{wide} and {narrow}");
+    assert!(listing.shown >= 8, "{}", listing.shown);
+}
+
 proptest! {
     #[test]
     fn any_tools_are_listed_within_the_budget_and_in_any_order_alike(
