@@ -5,7 +5,6 @@
 
 mod late_flags;
 mod spawn;
-pub(crate) use spawn::this_program;
 mod version;
 
 use std::path::PathBuf;
@@ -26,8 +25,12 @@ use crate::exit::Failure;
 use crate::printer::Printer;
 use crate::settings::{Told, temporary, variable};
 
+pub(crate) use self::spawn::{ALREADY, this_program};
+
 /// How long between two looks for a daemon that is starting; it is there within milliseconds.
 const LOOK: Duration = Duration::from_millis(4);
+/// How long after a daemon that was not elected another one is started, the first time.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// The way to the daemon of a configuration.
 #[derive(Debug)]
@@ -208,7 +211,8 @@ impl<'a> Hub<'a> {
             return Err(Failure::failed("no daemon runs for this configuration")
                 .hint("start one: `mcpx daemon --detached`, or allow it: `daemon.autostart`"));
         }
-        let started = spawn::start(self.told, self.config)?;
+        let mut started = spawn::start(self.told, self.config)?;
+        let (mut again, mut pause) = (Instant::now() + AGAIN, AGAIN);
         self.has_told.store(true, Ordering::Relaxed);
         let wait = self
             .config
@@ -231,6 +235,12 @@ impl<'a> Hub<'a> {
                         &format!("the daemon could not start: {why}"),
                     )),
                 };
+            }
+            // The daemon before it may be about to end: nobody answers, and none was elected.
+            if Instant::now() >= again && started.lost() {
+                started = spawn::start(self.told, self.config)?;
+                pause *= 2;
+                again = Instant::now() + pause;
             }
             if Instant::now() >= deadline {
                 let tail = started.tail(self.config.settings.bytes(key::AUTOSTART_LOG_TAIL));

@@ -63,7 +63,7 @@ pub(super) fn daemon(told: Told, printer: Printer) -> Result<Exit, Failure> {
             Ok(Exit::Ok)
         }
         Err(StartError::Election(ElectionError::Lost)) => {
-            printer.note("a daemon for these configuration files runs already");
+            printer.note(ladder::ALREADY);
             Ok(Exit::Ok)
         }
         Err(error) => Err(Failure::with_hint_lines(Exit::Failed, &error.to_string())),

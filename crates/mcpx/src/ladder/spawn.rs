@@ -18,6 +18,9 @@ const OUTPUT: &str = "daemon.log";
 /// Size after which that file is followed by another.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
+/// What one prints that was not elected.
+pub(crate) const ALREADY: &str = "a daemon for these configuration files runs already";
+
 /// A daemon that was started, and may not be one yet.
 #[derive(Debug)]
 pub(super) struct Started {
@@ -116,6 +119,12 @@ impl Started {
         printed
             .get(at + "error: ".len()..end)
             .map(|text| text.trim_end().to_owned())
+    }
+
+    /// Whether one ended because another daemon holds the lock.
+    pub(super) fn lost(&self) -> bool {
+        self.printed()
+            .is_ok_and(|printed| printed.contains(ALREADY))
     }
 
     fn printed(&self) -> std::io::Result<String> {

@@ -70,6 +70,37 @@ fn a_killed_daemon_is_no_error_for_the_next_command() {
 }
 
 #[test]
+fn a_daemon_that_is_about_to_end_keeps_no_command_waiting() {
+    let mcpx = Mcpx::with_demos(&["demo"]);
+    mcpx.ok(&["daemon", "--detached"]);
+    let state = mcpx.home.path().join(".local/state/mcpx");
+    let lock = std::fs::read_dir(&state)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            let name = path.to_string_lossy();
+            name.ends_with(".lock") && !name.ends_with(".json.lock")
+        })
+        .unwrap();
+    mcpx.ok(&["stop"]);
+    // As one that answers nobody any more and has not gone yet.
+    let held = std::fs::File::options().write(true).open(lock).unwrap();
+    held.lock().unwrap();
+    let calling = mcpx
+        .command(&["call", "demo.echo", "message=hi"])
+        .spawn()
+        .unwrap();
+    let printed = state.join("daemon.log");
+    let wait = std::time::Duration::from_secs(30);
+    testkit::wait_until("a daemon that is not elected", wait, || {
+        std::fs::read_to_string(&printed).is_ok_and(|text| text.contains("runs already"))
+    });
+    drop(held);
+    let ran = mcpx.ran(calling.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "hi\n"), "{ran}");
+}
+
+#[test]
 fn a_restart_is_another_process_with_the_same_servers() {
     let mcpx = Mcpx::with_demos(&["demo"]);
     mcpx.ok(&["call", "demo.echo", "message=x"]);
