@@ -69,7 +69,7 @@ fn leave(socket: &Path, number: usize) {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
-    if number % 2 == 0 && matches!(number % 7, 2 | 3 | 4 | 6) {
+    if number.is_multiple_of(2) && matches!(number % 7, 2 | 3 | 4 | 6) {
         // Some hear the beginning of the answer.
         let _beginning = stream.read(&mut [0; 64]).unwrap();
     }
