@@ -8,7 +8,7 @@ mod expand;
 mod identity;
 mod patterns;
 mod reach;
-mod shared;
+mod same_launch;
 mod shown;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
@@ -26,7 +26,7 @@ pub(crate) use expand::{escaped, input_variable, unread};
 pub(crate) use patterns::Pattern;
 pub use patterns::ToolFilter;
 pub use reach::{Reach, Transport};
-pub use shared::{Shared, shared};
+pub use same_launch::{Shared, shared};
 pub(crate) use shown::{is_secret_name, launch, shown};
 
 /// Where an entry was written.

@@ -1,5 +1,6 @@
 //! Becoming the daemon of a set of configuration files, staying it, ending.
 
+mod building;
 pub mod children;
 pub mod election;
 pub(crate) mod ending;

@@ -1,9 +1,13 @@
 //! What each operation of the table does. Routes and MCP tools come here with checked parameters; nothing is done on one
 //! surface that cannot be done on the other.
 
+mod batch;
+mod caller;
 pub mod calls;
 pub mod catalogue;
 pub mod daemon;
+mod forwarded;
+mod left_behind;
 pub mod listening;
 pub mod log;
 pub mod refused;
@@ -132,15 +136,15 @@ pub async fn perform(
         Op::Prompts => catalogue::prompts(hub, &params).await,
         Op::Call => calls::call(hub, caller, &params).await,
         Op::CallPath => calls::call_path(hub, caller, &params).await,
-        Op::Batch => calls::batch(hub, caller, &params).await,
-        Op::ResultRead => calls::result_read(hub, &params),
-        Op::ResourceRead => calls::resource_read(hub, caller, &params).await,
-        Op::PromptGet => calls::prompt_get(hub, caller, &params).await,
-        Op::Complete => calls::complete(hub, caller, &params).await,
-        Op::TasksList => Ok(calls::tasks_list(hub)),
-        Op::TaskGet => calls::task_get(hub, &params),
-        Op::TaskResult => calls::task_result(hub, &caller, &params).await,
-        Op::TaskCancel => calls::task_cancel(hub, &params),
+        Op::Batch => batch::batch(hub, caller, &params).await,
+        Op::ResultRead => left_behind::result_read(hub, &params),
+        Op::ResourceRead => forwarded::resource_read(hub, caller, &params).await,
+        Op::PromptGet => forwarded::prompt_get(hub, caller, &params).await,
+        Op::Complete => forwarded::complete(hub, caller, &params).await,
+        Op::TasksList => Ok(left_behind::tasks_list(hub)),
+        Op::TaskGet => left_behind::task_get(hub, &params),
+        Op::TaskResult => left_behind::task_result(hub, &caller, &params).await,
+        Op::TaskCancel => left_behind::task_cancel(hub, &params),
         Op::ToolInvoke => calls::tool_invoke(hub, caller, &params).await,
         Op::ServersList => Ok(servers::list(hub)),
         Op::ServersAdd => servers::add(hub, &caller, &params).await,

@@ -74,7 +74,7 @@ fn broken(hub: &Hub, error: &ConfigError) -> ApiError {
 pub(crate) async fn take(hub: &Arc<Hub>, config: Arc<Config>) -> Applied {
     let before = hub.config();
     hub.set_config(Arc::clone(&config));
-    super::start::set_limits(hub);
+    super::building::set_limits(hub);
     hub.fronts.take_up_settings(hub);
     hub.log.set_level(told::level(&config.settings));
     hub.log.set_redactor(told::redactor(&config, &token(hub)));

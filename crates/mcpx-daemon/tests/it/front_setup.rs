@@ -127,6 +127,12 @@ impl Daemon {
         connection
     }
 
+    /// Writes its configuration anew.
+    pub(crate) fn rewrite(&self, servers: &Value) {
+        let text = json!({"mcpServers": servers}).to_string();
+        self.home.write("mcp.json", text);
+    }
+
     /// The folder of its files; the configuration is `mcp.json` in it.
     pub(crate) fn home(&self) -> &std::path::Path {
         self.home.path()

@@ -97,12 +97,12 @@ async fn what_runs_goes_on_under_another_name_when_the_first_is_launched_otherwi
         first["env"] = json!({"WHICH": env});
         let mut second = stdio(&chaos);
         second["env"] = json!({"WHICH": "1"});
-        json!({"mcpServers": {"first": first, "second": second}})
+        json!({"first": first, "second": second})
     };
-    let daemon = Daemon::of(servers("1")["mcpServers"].clone()).await;
+    let daemon = Daemon::of(servers("1")).await;
     let call = |tool: &str| daemon.ask(Op::Call, json!({"tool": tool}));
     assert_eq!(call("second.say").await.unwrap()["instance"], "first#1");
-    std::fs::write(daemon.home().join("mcp.json"), servers("2").to_string()).unwrap();
+    daemon.rewrite(&servers("2"));
     assert_eq!(call("first.say").await.unwrap()["instance"], "first#1");
     assert_eq!(chaos.received().processes().len(), 2);
     call("second.say").await.unwrap();

@@ -229,9 +229,8 @@ async fn try_out(path: &'static str) {
             until("the file", || holds(&state, "schemas-", "quick")).await;
         }
         "daemon.watchConfig" => {
-            let file = bench.daemon.home().join("mcp.json");
             bench.set(path, json!(false)).await;
-            std::fs::write(&file, r#"{"mcpServers": {}}"#).unwrap();
+            bench.daemon.rewrite(&json!({}));
             let status = bench.daemon.ask(Op::Status, json!({})).await.unwrap();
             assert_eq!(status["servers"].as_array().unwrap().len(), 3);
             bench.set(path, json!(true)).await;

@@ -86,6 +86,18 @@ impl Daemon {
     }
 }
 
+/// Every file below a folder, with its content.
+pub(crate) fn files(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if let Ok(content) = std::fs::read(&path) {
+            found.push((path, content));
+        }
+    }
+}
+
 /// Where a value does not fit a schema of the document. Knows what the document's own schemas use.
 fn misfits(document: &Value, schema: &Value, value: &Value, at: &str, wrong: &mut Vec<String>) {
     if let Some(reference) = schema["$ref"].as_str() {
