@@ -154,6 +154,30 @@ impl History {
         seen
     }
 
+    /// What was recorded as `from` goes on as `to`, when nothing is recorded as that.
+    pub fn adopt(&mut self, from: &str, to: &str) {
+        if !self.servers.contains_key(to)
+            && let Some(server) = self.servers.remove(from)
+        {
+            self.servers.insert(to.to_owned(), server);
+        }
+    }
+
+    /// A part of the record, by the names that `name` gives; the first one that gives a name has it.
+    #[must_use]
+    pub fn part(&self, name: impl Fn(&str) -> Option<String>) -> Self {
+        let mut servers = BTreeMap::new();
+        for (key, server) in &self.servers {
+            if let Some(name) = name(key) {
+                servers.entry(name).or_insert_with(|| server.clone());
+            }
+        }
+        Self {
+            servers,
+            rest: Map::new(),
+        }
+    }
+
     /// Whether a reading of `server` was ever recorded.
     #[must_use]
     pub fn has_read(&self, server: &str) -> bool {

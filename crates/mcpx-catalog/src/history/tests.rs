@@ -40,6 +40,23 @@ pub(super) fn differences(old: &Tool, new: &Tool) -> Vec<String> {
 }
 
 #[test]
+fn a_record_goes_on_under_another_key_and_a_part_of_it_has_names_of_its_own() {
+    let mut history = History::default();
+    let one = [tool("a", &json!({}))];
+    history.observe("db", &one, &[], at(1));
+    history.adopt("db", "/p#db");
+    assert!(!history.has_read("db") && history.has_read("/p#db"));
+    history.observe("/q#db", &[], &[], at(2));
+    history.adopt("/q#db", "/p#db");
+    let part = history.part(|key| key.strip_prefix("/p#").map(str::to_owned));
+    let tools: Vec<_> = part
+        .records()
+        .map(|(server, tool, _)| (server, tool))
+        .collect();
+    assert_eq!(tools, [("db", "a")]);
+}
+
+#[test]
 fn a_first_reading_is_an_inventory_and_later_ones_say_what_came_went_and_came_back() {
     let mut history = History::default();
     let (a, b) = (tool("a", &json!({})), tool("b", &json!({})));

@@ -41,7 +41,7 @@ pub(super) fn build(
     let log = Log::open(state, options, clock.clone());
     let events = Arc::new(Events::new(settings.int(key::EVENTS_HISTORY)));
     let telling = Arc::new(Telling::new(log.clone(), Arc::clone(&events)).under(identity.span()));
-    let catalogue = Catalogue::open(state, &config.hash);
+    let catalogue = Catalogue::open(state, &config);
     let somebody: Arc<Somebody> = Arc::default();
     let launch = RealLaunch {
         client: mcp_wire::Implementation::new("mcpx", &start.version),

@@ -79,7 +79,7 @@ pub(crate) async fn take(hub: &Arc<Hub>, config: Arc<Config>) -> Applied {
     hub.log.set_level(told::level(&config.settings));
     hub.log.set_redactor(told::redactor(&config, &token(hub)));
     told::config_warns(hub, Some(&before), &config);
-    hub.registry.catalogue.belong_to(&config.hash);
+    hub.registry.catalogue.belong_to(&config);
     let applied = hub.registry.apply(&config).await;
     let changed = !applied.added.is_empty()
         || !applied.removed.is_empty()

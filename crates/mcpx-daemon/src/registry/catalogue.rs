@@ -1,5 +1,8 @@
 //! What is known of all servers together: the search index, the record of changes, the cache on disk.
 
+mod recorded;
+
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
@@ -10,12 +13,13 @@ use mcp_wire::{Object, Raw};
 use mcpx_catalog::history::{History, Seen};
 use mcpx_catalog::search::{Entry as SearchEntry, Hit, Search};
 use mcpx_catalog::shape::Shape;
-use mcpx_config::Server;
+use mcpx_config::{Config, Server};
 use mcpx_store::StateDir;
 use mcpx_store::eras::Eras;
 use mcpx_store::history::HistoryFile;
 use mcpx_store::schemas::{Entry, SchemaCache};
 
+use self::recorded::files_of;
 use super::known::Known;
 use super::views::Views;
 
@@ -25,7 +29,9 @@ pub struct Catalogue {
     config_hash: RwLock<String>,
     cache: Mutex<SchemaCache>,
     is_dirty: std::sync::atomic::AtomicBool,
+    /// The part of the record that is about the servers of this configuration.
     history: RwLock<Arc<History>>,
+    files: RwLock<Vec<PathBuf>>,
     search: RwLock<Search>,
     /// Which reading of a server the index holds.
     indexed: Mutex<std::collections::HashMap<String, (Arc<Known>, mcpx_config::ToolFilter)>>,
@@ -38,9 +44,10 @@ impl Catalogue {
     /// Reads the cache of this configuration and the record of changes. What cannot be read is told by
     /// [`Catalogue::problems`] and stands for nothing.
     #[must_use]
-    pub fn open(state: &StateDir, config_hash: &str) -> Self {
-        let (cache, broken) = SchemaCache::load(state, config_hash);
+    pub fn open(state: &StateDir, config: &Config) -> Self {
+        let (cache, broken) = SchemaCache::load(state, &config.hash);
         let (history, problem) = HistoryFile::new(state).load();
+        let files = files_of(config);
         let problems = broken
             .into_iter()
             .chain(problem)
@@ -48,10 +55,11 @@ impl Catalogue {
             .collect();
         Self {
             state: state.clone(),
-            config_hash: RwLock::new(config_hash.to_owned()),
+            config_hash: RwLock::new(config.hash.clone()),
             cache: Mutex::new(cache),
             is_dirty: std::sync::atomic::AtomicBool::new(false),
-            history: RwLock::new(Arc::new(history)),
+            history: RwLock::new(Arc::new(recorded::part(&history, &files))),
+            files: RwLock::new(files),
             search: RwLock::default(),
             indexed: Mutex::default(),
             problems: Mutex::new(problems),
@@ -98,8 +106,21 @@ impl Catalogue {
         Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on the cache is that of another configuration; what is known stays known.
-    pub fn belong_to(&self, config_hash: &str) {
+    /// From now on cache and record are those of another configuration; what is known stays known.
+    pub fn belong_to(&self, config: &Config) {
+        let config_hash = config.hash.as_str();
+        let files = files_of(config);
+        let others = {
+            let mut before = self.files.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *before, files.clone()) != files
+        };
+        if others {
+            let (history, problem) = HistoryFile::new(&self.state).load();
+            self.show_history(&history);
+            if let Some(problem) = problem {
+                self.problem(problem.to_string());
+            }
+        }
         let mut hash = self
             .config_hash
             .write()
@@ -139,12 +160,11 @@ impl Catalogue {
             .map(|(name, _)| name.as_str())
             .collect();
         let updated = HistoryFile::new(&self.state).update(now, |history| {
-            history.observe(&server.name, &known.tools, &unreadable, now)
+            recorded::observe(history, server, &known.tools, &unreadable, now)
         });
         let seen = match updated {
             Ok(updated) => {
-                *self.history.write().unwrap_or_else(PoisonError::into_inner) =
-                    Arc::new(updated.history);
+                self.show_history(&updated.history);
                 if let Some(problem) = updated.problem {
                     self.problem(problem.to_string());
                 }
@@ -153,6 +173,7 @@ impl Catalogue {
             // It cannot be written: what this daemon sees is still seen.
             Err(error) => {
                 self.problem(error.to_string());
+                // By name, as this daemon sees it.
                 let mut history = (*self.history()).clone();
                 let seen = history.observe(&server.name, &known.tools, &unreadable, now);
                 *self.history.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(history);
@@ -166,6 +187,13 @@ impl Catalogue {
         self.is_dirty
             .store(true, std::sync::atomic::Ordering::Relaxed);
         seen
+    }
+
+    fn show_history(&self, whole: &History) {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        let part = recorded::part(whole, &files);
+        drop(files);
+        *self.history.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(part);
     }
 
     /// Writes the cache when it changed.

@@ -111,3 +111,32 @@ fn the_status_tells_who_shares_and_from_where_sizes_and_times_are() {
         assert!(lines.contains(&words), "{expected}\n{ran}");
     }
 }
+
+#[test]
+fn two_projects_may_give_different_servers_one_name_and_no_change_is_seen() {
+    let mcpx = Mcpx::new();
+    let project = |name: &str, more: &[&str]| {
+        let mut entry = demo();
+        entry["args"] = json!([&["demo-server"], more].concat());
+        let file = mcpx.work.path().join(name);
+        let list = json!({"mcpServers": {"db": entry}});
+        mcpx.work.write(name, list.to_string());
+        file.display().to_string()
+    };
+    let (first, second) = (project("a.json", &[]), project("b.json", &["--changed"]));
+    for file in [&first, &second, &first, &second] {
+        mcpx.ok(&["--config", file, "refresh"]);
+    }
+    for file in [&first, &second] {
+        let (code, history) = mcpx.json(&["--config", file, "history"]);
+        assert_eq!((code, &history["changes"]), (0, &json!({})), "{history}");
+        assert!(
+            history["tools"]
+                .as_array()
+                .is_some_and(|tools| tools.contains(&json!("db.echo"))),
+            "{history}"
+        );
+        let other = mcpx.ok(&["--config", file, "stop"]);
+        drop(other);
+    }
+}
