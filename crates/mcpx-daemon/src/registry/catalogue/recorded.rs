@@ -17,8 +17,8 @@ pub(super) fn files_of(config: &Config) -> Vec<PathBuf> {
     let read = config.sources.iter().map(|found| found.path.clone());
     let named = config
         .servers
-        .iter()
-        .map(|(_, server)| server.origin.file.clone());
+        .values()
+        .map(|server| server.origin.file.clone());
     let mut files: Vec<PathBuf> = read.chain(named).collect();
     files.sort();
     files.dedup();
