@@ -284,7 +284,7 @@ fn limits_that_change_hold_for_what_comes_and_for_what_is_there() {
     let bench = bench(1_000);
     let first = bench.results.keep(b"first", Kind::Text, "x").unwrap();
     let seconds = SignedDuration::from_secs;
-    bench.results.clone().set_limits(ResultLimits {
+    bench.results.set_limits(ResultLimits {
         max_bytes: 4,
         max_age: seconds(100),
     });
