@@ -21,6 +21,7 @@ pub use self::answer::Answer;
 pub use self::events::{Event, Events};
 pub use self::spread::spread;
 use crate::operation::Operation;
+use crate::operations::Op;
 use crate::{ApiError, Caller};
 
 /// How long a connection may take to come about.
@@ -62,6 +63,8 @@ pub struct Client {
     endpoint: Endpoint,
     caller: Caller,
     timeout: Duration,
+    /// For what is passed on to a server.
+    for_calls: Duration,
     connection: Mutex<Option<SendRequest<Full<Bytes>>>>,
 }
 
@@ -99,8 +102,37 @@ impl Client {
             endpoint,
             caller,
             timeout,
+            for_calls: timeout,
             connection: Mutex::new(None),
         }
+    }
+
+    /// Waits for what is passed on to a server at least as long as that may take by its own limits.
+    #[must_use]
+    pub fn for_calls(mut self, longest: Duration) -> Self {
+        self.for_calls = self.timeout.max(longest.saturating_add(GRACE));
+        self
+    }
+
+    /// How long the answer to a request is waited for.
+    fn patience(&self, operation: &Operation, params: &Object) -> Duration {
+        let usual = match operation.id {
+            Op::Call
+            | Op::CallPath
+            | Op::ToolInvoke
+            | Op::ResourceRead
+            | Op::PromptGet
+            | Op::Complete => self.for_calls,
+            // One after the other, when it takes the longest.
+            Op::Batch => {
+                let calls = params.get("calls").and_then(|calls| calls.array().ok());
+                let calls = calls.map_or(1, |calls| calls.len().max(1));
+                let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+                self.for_calls.saturating_mul(calls)
+            }
+            _ => self.timeout,
+        };
+        usual.max(named_time(params))
     }
 
     /// A client over a Unix socket.
@@ -123,7 +155,7 @@ impl Client {
             let response = self.exchange(request, operation.idempotent).await?;
             answer::read(response).await
         };
-        let patience = self.timeout.max(named_time(params));
+        let patience = self.patience(operation, params);
         tokio::time::timeout(patience, exchange)
             .await
             .map_err(|_| ClientError::Timeout(patience))?

@@ -7,10 +7,12 @@
 //!
 //! Findings hold no value that was sent, and a [`Finding::fix`] is a call that fits the schema as far as can be told.
 
+mod answered;
 mod gate;
 mod minimal;
 mod rejected;
 
+pub use answered::{unlike_declared, verify_with};
 use jiff::Timestamp;
 use mcp_wire::{Object, Tool};
 use serde_json::{Value, json};

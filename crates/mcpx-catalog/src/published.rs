@@ -112,10 +112,15 @@ fn definitions(namespaces: &[Namespace<'_>], above: &str) -> Map<String, Value> 
 
 /// A name as one segment of a path in a URL.
 fn path_segment(name: &str) -> String {
+    encoded(name, b"-._~")
+}
+
+/// Text as a part of a URL: letters, digits and what is `kept` stay.
+fn encoded(text: &str, kept: &[u8]) -> String {
     use std::fmt::Write as _;
 
-    name.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+    text.bytes().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             text.push(char::from(byte));
         } else {
             // Writing into a string cannot fail.

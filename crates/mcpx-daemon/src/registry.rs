@@ -21,8 +21,8 @@ pub mod users;
 pub mod views;
 pub mod watch;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use mcpx_catalog::history::History;
@@ -75,6 +75,8 @@ pub struct Registry {
     /// What clients can answer.
     pub(crate) somebody: Arc<Somebody>,
     levels: Arc<Levels>,
+    /// Servers and tools whose results are known to break their schemas: each is told of once a reading.
+    unlike: Mutex<HashSet<(String, String)>>,
 }
 
 /// What taking up a configuration changed.
@@ -112,6 +114,7 @@ impl Registry {
             clock,
             somebody: Arc::default(),
             levels: Arc::default(),
+            unlike: Mutex::default(),
         }
     }
 
@@ -254,9 +257,30 @@ impl Registry {
                 self.watch.warned(&server.name, problem);
             }
         }
+        self.unlike().retain(|(told_of, _)| *told_of != server.name);
         let changes = self.catalogue.observe(server, known, (self.clock)());
         self.catalogue.show(&self.views());
         self.notices.catalogue_changed(&server.name, &changes);
+    }
+
+    fn unlike(&self) -> MutexGuard<'_, HashSet<(String, String)>> {
+        self.unlike.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A result is not as its tool declared it: it goes to the caller as it is, and the server's owner is told, once.
+    pub(crate) fn broke_its_schema(&self, server: &Server, tool: &str, how: &str) {
+        let is_news = self.unlike().insert((server.name.clone(), tool.to_owned()));
+        if is_news {
+            let tool = untrusted_text::terminal::one_line(tool, 120);
+            let text = format!("a result of `{tool}` is not as its output schema says: {how}");
+            self.watch.warned(&server.name, text);
+        }
+    }
+
+    /// Whether that was told already.
+    pub(crate) fn is_known_to_break(&self, server: &Server, tool: &str) -> bool {
+        self.unlike()
+            .contains(&(server.name.clone(), tool.to_owned()))
     }
 
     /// Everything that stands behind the servers, each once.

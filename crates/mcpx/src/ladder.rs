@@ -32,6 +32,24 @@ const LOOK: Duration = Duration::from_millis(4);
 /// How long after a daemon that was not elected another one is started, the first time.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// How long a call may take whose server has no limit.
+const UNLIMITED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a call of any of the servers may take by their own limits: until it has an instance, until that has
+/// started, and itself.
+fn longest_call(config: &Config) -> Duration {
+    let queue = config.settings.duration(key::POOL_QUEUE_TIMEOUT);
+    let longest = config.servers.values().map(|server| {
+        let call = if server.call_timeout.is_zero() {
+            UNLIMITED
+        } else {
+            server.call_timeout
+        };
+        call.saturating_add(server.start_timeout)
+    });
+    longest.max().unwrap_or_default().saturating_add(queue)
+}
+
 /// The way to the daemon of a configuration.
 #[derive(Debug)]
 pub(crate) struct Hub<'a> {
@@ -65,7 +83,8 @@ impl<'a> Hub<'a> {
                 told,
                 config,
                 printer,
-                client: Client::new(endpoint(told, named)?, caller, timeout),
+                client: Client::new(endpoint(told, named)?, caller, timeout)
+                    .for_calls(longest_call(config)),
                 record: None,
                 named: Some(named.to_owned()),
                 has_told: AtomicBool::new(false),
@@ -80,7 +99,7 @@ impl<'a> Hub<'a> {
             told,
             config,
             printer,
-            client: Client::unix(&socket, caller, timeout),
+            client: Client::unix(&socket, caller, timeout).for_calls(longest_call(config)),
             record,
             named: None,
             has_told: AtomicBool::new(false),

@@ -1,8 +1,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
+use mcp_wire::Raw;
+
 use super::*;
-use crate::{Op, operation};
+use crate::operation;
 
 /// Reads one request and answers it.
 fn answer_one(stream: &mut TcpStream) {
@@ -44,4 +46,22 @@ async fn a_connection_that_was_closed_while_it_lay_idle_costs_no_request() {
         is_closed.recv().expect("closed");
     }
     daemon.join().expect("its end");
+}
+
+#[test]
+fn a_call_is_waited_for_as_long_as_its_server_may_take_and_nothing_else_is() {
+    let second = Duration::from_secs(1);
+    let client =
+        Client::unix(Path::new("/s"), Caller::default(), 5 * second).for_calls(60 * second);
+    let nothing = Object::new();
+    let patience = |op, params: &Object| client.patience(operation(op), params);
+    assert_eq!(patience(Op::Status, &nothing), 5 * second);
+    assert_eq!(patience(Op::Call, &nothing), 60 * second + GRACE);
+    let named = Object::new().with("timeoutMs", 100_000);
+    assert_eq!(patience(Op::Call, &named), 100 * second + GRACE);
+    let two = Object::new().with("calls", Raw::of(&[1, 2]));
+    assert_eq!(patience(Op::Batch, &two), 2 * (60 * second + GRACE));
+    // Never for less than for anything else.
+    let quick = Client::unix(Path::new("/s"), Caller::default(), 50 * second).for_calls(second);
+    assert_eq!(quick.patience(operation(Op::Call), &nothing), 50 * second);
 }

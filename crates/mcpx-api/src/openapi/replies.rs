@@ -129,6 +129,10 @@ fn general() -> Vec<(&'static str, Value)> {
                     "delivery?",
                     words(&["not_sent", "outcome_unknown", "answered"]),
                 ),
+                (
+                    "verifyWith?",
+                    json!({"type": "string", "description": "A tool that may show whether the call was done."}),
+                ),
                 ("server?", text()),
                 ("traceId?", text()),
             ]),

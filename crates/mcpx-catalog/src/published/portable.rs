@@ -283,18 +283,7 @@ fn turn(schema: &mut Value, whole: &Value, place: &str) {
 
 /// What a fragment cannot hold is encoded; what is encoded already stays.
 fn in_fragment(pointer: &str) -> String {
-    use std::fmt::Write as _;
-
-    let mut text = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            // Writing into a string cannot fail.
-            let _: std::fmt::Result = write!(text, "%{byte:02X}");
-        }
-    }
-    text
+    super::encoded(pointer, b"-._~!$&'()*+,;=:@/?%")
 }
 
 #[cfg(test)]

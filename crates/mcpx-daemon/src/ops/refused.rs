@@ -86,7 +86,19 @@ pub fn api_error(error: &CallError) -> ApiError {
         )
         .with("server", server.as_str())
         .with("delivery", "not_sent"),
-        CallError::Failed { failure, findings } => failed(failure, findings),
+        CallError::Failed {
+            failure,
+            findings,
+            verify_with,
+        } => {
+            let error = failed(failure, findings);
+            match verify_with {
+                Some(tool) => error
+                    .hint(format!("`{tool}` may show whether it was done"))
+                    .with("verifyWith", tool.as_str()),
+                None => error,
+            }
+        }
         CallError::Resting { failure, retry_in } => {
             let mut error = failed(failure, &[]);
             error.message = format!(

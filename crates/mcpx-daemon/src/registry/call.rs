@@ -241,6 +241,7 @@ impl Registry {
             }
             Err(failure) => Err(CallError::Failed {
                 findings: explain::failure(self, refused, &failure).await,
+                verify_with: explain::verify_with(refused, &failure),
                 failure: of_server(&refused.resolved.upstream.server.name, failure),
             }),
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mcp_client::{CallOptions, Connection, Failure};
-use mcp_wire::{CallResult, Outcome};
+use mcp_client::{CallOptions, Connection, Delivery, Failure, FailureKind};
+use mcp_wire::{CallResult, Object, Outcome};
 use mcpx_catalog::explain::{Call as Made, Refusal, explain};
 pub use mcpx_catalog::explain::{Finding, render};
 use mcpx_catalog::history::History;
@@ -16,6 +16,8 @@ use super::Registry;
 use super::call::{Call, Resolved, Wanted};
 use super::known::Known;
 
+/// Larger structured results are not held against their schema, in bytes.
+const HELD_AGAINST: usize = 256 * 1024;
 /// How long an explanation waits for the tools to be read again.
 const FRESH: Duration = Duration::from_secs(5);
 
@@ -77,12 +79,39 @@ pub(super) async fn result(
         .and_then(mcp_wire::Raw::boolean)
         .unwrap_or(false);
     if !says_error {
+        hold_against_schema(registry, refused.resolved, result);
         return Vec::new();
     }
     let text = CallResult::parse(result.clone())
         .map(|result| result.joined_text())
         .unwrap_or_default();
     with_fresh_tools(registry, refused, Refusal::Result { text: &text }, false).await
+}
+
+/// Tells the server's owner when a structured result is not as the tool declared it.
+fn hold_against_schema(registry: &Registry, resolved: &Resolved, result: &Object) {
+    let Some(tool) = resolved
+        .tool
+        .as_ref()
+        .filter(|tool| tool.output_schema().is_some())
+    else {
+        return;
+    };
+    let server = registry.definition(&resolved.upstream.server);
+    if registry.is_known_to_break(&server, &tool.name) {
+        return;
+    }
+    let how = match result.get("structuredContent") {
+        None => Some("it has no structured content".to_owned()),
+        Some(structured) if structured.as_str().len() > HELD_AGAINST => None,
+        Some(structured) => structured
+            .value()
+            .ok()
+            .and_then(|value| mcpx_catalog::explain::unlike_declared(tool, &value)),
+    };
+    if let Some(how) = how {
+        registry.broke_its_schema(&server, &tool.name, &how);
+    }
 }
 
 /// What is known about an error that a server answered with.
@@ -100,6 +129,24 @@ pub(super) async fn failure(
     };
     let is_certain = error.code == mcp_wire::error::INVALID_PARAMS;
     with_fresh_tools(registry, refused, refusal, is_certain).await
+}
+
+/// The tool that may show whether a call was done that has no answer.
+pub(super) fn verify_with(refused: Refused<'_>, failure: &Failure) -> Option<String> {
+    let FailureKind::NoAnswer {
+        delivery: Delivery::OutcomeUnknown,
+        ..
+    } = &failure.kind
+    else {
+        return None;
+    };
+    let resolved = refused.resolved;
+    let called = resolved.tool.as_deref()?;
+    let known = resolved.backing.known()?;
+    let tools = known.visible(resolved.upstream.filter());
+    let found = mcpx_catalog::explain::verify_with(tools, called)?;
+    let function = known.names().identifier(found);
+    Some(format!("{}.{function}", resolved.upstream.server.namespace))
 }
 
 /// What is known, by the tools as they are: where the refusal is about the call and the tools were read before it was

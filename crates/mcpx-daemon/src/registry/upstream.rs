@@ -192,6 +192,7 @@ impl Backing {
             .map_err(|failure| CallError::Failed {
                 failure: of_server(&server.name, failure),
                 findings: Vec::new(),
+                verify_with: None,
             })?;
         Ok(Arc::new(known))
     }

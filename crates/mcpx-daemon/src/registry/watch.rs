@@ -82,6 +82,7 @@ impl Registry {
             .map_err(|failure| CallError::Failed {
                 failure: of_server(&upstream.server.name, failure),
                 findings: Vec::new(),
+                verify_with: None,
             })?;
         Ok(Watching {
             server: upstream.server.name.clone(),

@@ -103,6 +103,7 @@ fn failure(kind: FailureKind) -> CallError {
             stderr: None,
         }),
         findings: Vec::new(),
+        verify_with: None,
     }
 }
 

@@ -211,3 +211,25 @@ async fn a_tool_that_says_that_repeating_is_safe_is_called_again_and_no_other() 
         );
     }
 }
+
+#[tokio::test]
+async fn a_call_whose_outcome_nobody_knows_names_a_tool_that_may_show_it() {
+    let defined = |name: &str, reads: bool| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": reads}});
+    let chaos = Chaos::new()
+        .tool_with(defined("create_issue", false), Behaviour::Exit(9))
+        .tool_with(defined("list_issues", true), Behaviour::Answer)
+        .tool_with(defined("list_users", true), Behaviour::Answer)
+        .tool_with(defined("send_mail", false), Behaviour::Exit(9))
+        .stdio();
+    let daemon = Daemon::of(json!({"s": stdio(&chaos)})).await;
+    for (tool, shows) in [
+        ("s.create_issue", Some("s.list_issues")),
+        ("s.send_mail", None),
+    ] {
+        let called = daemon.ask(Op::Call, json!({"tool": tool})).await;
+        let error = called.unwrap_err();
+        assert_eq!(error.data.string("verifyWith").as_deref(), shows, "{error}");
+        let hint = error.hint.unwrap_or_default();
+        assert_eq!(shows.is_some(), hint.contains("s.list_issues"), "{hint}");
+    }
+}

@@ -103,7 +103,7 @@ async fn all_pages_of_a_server_are_one_page_of_the_hub() {
 }
 
 #[tokio::test]
-async fn a_result_that_breaks_its_own_schema_comes_through_whole() {
+async fn a_result_that_breaks_its_own_schema_comes_through_whole_and_is_told_of_once() {
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let result =
@@ -140,6 +140,24 @@ async fn a_result_that_breaks_its_own_schema_comes_through_whole() {
             );
         }
     }
+    let told = daemon
+        .checked(Op::LogQuery, json!({"event": "server.warning"}))
+        .await;
+    let said: Vec<&str> = told["records"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["msg"].as_str().unwrap())
+        .collect();
+    assert_eq!(said.len(), 2, "each tool is told of once: {said:?}");
+    assert!(
+        said[0].contains("`wrong`") && said[0].contains("`n` is a string, declared as integer"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("`missing`") && said[1].contains("no structured content"),
+        "{said:?}"
+    );
 }
 
 #[tokio::test]

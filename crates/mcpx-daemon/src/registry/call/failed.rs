@@ -77,6 +77,8 @@ pub enum CallError {
         failure: Box<Failure>,
         /// What is known about it.
         findings: Vec<Finding>,
+        /// A tool that may show whether the call was done, when nobody knows: `namespace.tool`.
+        verify_with: Option<String>,
     },
     /// The server did not start a moment ago and is not tried again yet.
     Resting {
@@ -134,6 +136,7 @@ pub(crate) fn lease_failed(server: &str, error: LeaseError) -> CallError {
         } => CallError::Failed {
             failure: of_server(server, failure),
             findings: Vec::new(),
+            verify_with: None,
         },
         LeaseError::Cancelled => CallError::Cancelled,
         LeaseError::Closed => CallError::Closing,

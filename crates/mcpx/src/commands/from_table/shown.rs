@@ -186,7 +186,16 @@ fn spared(saving: &Saving) -> String {
         calls,
         apart,
     } = saving;
-    let runs = format!("{instances} instances of {servers} servers answered {calls} calls");
+    let some = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let runs = format!(
+        "{} of {} answered {}",
+        some(*instances as u64, "instance"),
+        some(*servers as u64, "server"),
+        some(*calls, "call")
+    );
     if apart > instances {
         format!("{runs}; {clients} clients share them, each with its own there would be {apart}")
     } else {
