@@ -65,9 +65,17 @@ impl fmt::Display for Place {
     }
 }
 
+/// The place before a message. Who asked just now knows where.
+fn before(place: &Place) -> String {
+    match place {
+        Place::Request => String::new(),
+        place => format!("{place}: "),
+    }
+}
+
 /// Why a configuration cannot be used: the person's to mend; the same try fails again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {found}; expected {expected}{}", hint_line(.hint.as_deref()))]
+#[error("{}{found}; expected {expected}{}", before(place), hint_line(.hint.as_deref()))]
 pub struct ConfigError {
     /// Where it is written.
     pub place: Place,

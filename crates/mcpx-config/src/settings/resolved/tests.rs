@@ -40,11 +40,11 @@ fn a_change_of_the_wrong_kind_is_refused() {
     let error = |result: Result<Applied, ConfigError>| result.unwrap_err().to_string();
     assert_eq!(
         error(settings.set_runtime("pool.max", "-1")),
-        "the request: `-1` for `pool.max`; expected a whole number, not negative"
+        "`-1` for `pool.max`; expected a whole number, not negative"
     );
     assert_eq!(
         error(settings.set_runtime("logging.level", "loud")),
-        "the request: `loud` for `logging.level`; expected one of `debug`, `info`, `warn`, `error`"
+        "`loud` for `logging.level`; expected one of `debug`, `info`, `warn`, `error`"
     );
     assert!(error(settings.set_runtime("pool.max", "0")).ends_with("expected more than zero"));
     assert!(error(settings.set_runtime("daemon.reapInterval", "0")).ends_with("more than zero"));
