@@ -11,6 +11,7 @@ mod flatten;
 mod level;
 mod value_types;
 
+pub(crate) use self::level::required;
 use mcp_wire::Raw;
 use serde_json::{Map, Value};
 

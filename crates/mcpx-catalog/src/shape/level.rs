@@ -237,6 +237,12 @@ fn parts<'a>(schemas: Option<&'a Value>, trail: &Trail) -> Option<Vec<Part<'a>>>
     )
 }
 
+/// The names of the members that a schema requires.
+pub(crate) fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let names = schema.get("required").and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str)
+}
+
 fn named<'a>(schemas: Option<&'a Value>, trail: &Trail) -> BTreeMap<&'a str, Part<'a>> {
     schemas
         .and_then(Value::as_object)
@@ -271,13 +277,7 @@ fn own<'a>(schema: &'a Map<String, Value>, trail: &Trail) -> Level<'a> {
     level.limits = limits(schema);
     level.members = named(schema.get("properties"), trail);
     level.patterns = named(schema.get("patternProperties"), trail);
-    level.required = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    level.required = required(schema).collect();
     match schema
         .get("additionalProperties")
         .or_else(|| schema.get("unevaluatedProperties"))

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{Place, Renderer, schemas};
+use crate::shape::required;
 use crate::typescript::combine::{
     NOTHING, RECORD, Type, UNKNOWN, braces, list_of, literals, single, union,
 };
@@ -101,13 +102,7 @@ impl<'a> Renderer<'a> {
 
     fn object(&mut self, schema: &'a Map<String, Value>, place: &Place<'a>) -> Type {
         let properties = schema.get("properties").and_then(Value::as_object);
-        let required: BTreeSet<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let required: BTreeSet<&str> = required(schema).collect();
         let mut names: BTreeSet<&str> = properties
             .into_iter()
             .flatten()
